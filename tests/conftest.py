@@ -1,0 +1,69 @@
+"""What every test shares: seeds, a clean session, few threads, real data."""
+
+import os
+from pathlib import Path
+
+# Read when a backend starts, so set before Keras is imported.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("MPLBACKEND", "Agg")
+_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+_threads = str(max(1, (os.cpu_count() or 1) // _workers))
+os.environ.setdefault("OMP_NUM_THREADS", _threads)
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", _threads)
+
+import hypothesis  # noqa: E402
+import keras  # noqa: E402
+import pytest  # noqa: E402
+
+pytest.register_assert_rewrite("tests.helpers")
+
+hypothesis.settings.register_profile(
+    "repeatable", deadline=None, derandomize=True, database=None
+)
+hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_configure():
+    if keras.backend.backend() == "tensorflow":
+        _split_cpu_in_two()
+
+
+def _split_cpu_in_two():
+    # TensorFlow takes this only before its first operation, and the tests
+    # of tf.distribute need two devices.
+    import tensorflow as tf
+
+    half = tf.config.LogicalDeviceConfiguration()
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [half, half])
+
+
+def pytest_collection_modifyitems(items):
+    current = keras.backend.backend()
+    for item in items:
+        marker = item.get_closest_marker("backend")
+        if marker and current not in marker.args:
+            names = " or ".join(marker.args)
+            reason = f"Needs the {names} backend. Received: {current}"
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def fresh_keras():
+    """Gives each test the same seed and leaves no session behind."""
+    keras.utils.set_random_seed(0)
+    yield
+    keras.backend.clear_session()
+
+
+@pytest.fixture(scope="session")
+def tfds_data_dir():
+    """The folder of real data, or a skip that says how to have it."""
+    folder = os.environ.get("TFDS_DATA_DIR")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip(
+            "Needs real data: set TFDS_DATA_DIR to a data_dir of "
+            f"tensorflow_datasets. Received: TFDS_DATA_DIR={folder!r}"
+        )
+    pytest.importorskip("tensorflow_datasets")
+    return folder
