@@ -1,0 +1,1 @@
+"""Measurements of what the package costs and of how well it works."""

@@ -1,0 +1,157 @@
+"""The measurements of one case, each as rows of the cost table."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from keras_zigzag.benchmark import cost_memory
+from keras_zigzag.benchmark.cost_cases import (
+    CONTESTANTS,
+    Case,
+    build_contestant,
+    make_data,
+)
+from keras_zigzag.benchmark.cost_table import Row, compare
+
+Models = dict[str, keras.Model]
+Run = Callable[[], object]
+
+
+def measure_case(
+    name: str, case: Case, repeats: int, memory_repeats: int
+) -> Iterator[Row]:
+    """Yields the rows of one case, each as soon as it is measured."""
+    models = {key: build_contestant(case, key) for key in CONTESTANTS}
+    yield compare_parameters(case, models)
+    yield from compare_fit(case, models, repeats)
+    yield compare_predict(case, models, repeats)
+    yield compare_export(case, models, repeats)
+    yield from compare_memory(name, case, memory_repeats)
+
+
+def time_interleaved(
+    runs: dict[str, Run], repeats: int
+) -> dict[str, list[float]]:
+    """Returns the seconds of each run, taken in turn in alternating order.
+
+    Everything runs twice before the first measurement, so that tracing,
+    compiling and the first allocations are not in it.
+    """
+    for run in [*runs.values()] * 2:
+        run()
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for repeat in range(repeats):
+        names = list(runs) if repeat % 2 == 0 else list(reversed(runs))
+        for name in names:
+            start = time.perf_counter()
+            runs[name]()
+            seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def compare_parameters(case: Case, models: Models) -> Row:
+    base, zigzag = (models[key].count_params() for key in ("base", "both"))
+    return to_row(case, "parameters", [base], [zigzag], "parameters")
+
+
+def compare_fit(case: Case, models: Models, repeats: int) -> Iterator[Row]:
+    x, y = make_data(case, case.num_steps * case.batch_size)
+
+    def fit_of(model: keras.Model) -> Run:
+        return lambda: model.fit(
+            x, y, batch_size=case.batch_size, shuffle=False, verbose=0
+        )
+
+    runs = {key: fit_of(model) for key, model in models.items()}
+    seconds = time_interleaved(runs, repeats)
+    for passes in ("both", "sampled"):
+        yield to_row(
+            case,
+            f"fit step, {passes}",
+            np.divide(seconds["base"], case.num_steps),
+            np.divide(seconds[passes], case.num_steps),
+        )
+
+
+def compare_predict(case: Case, models: Models, repeats: int) -> Row:
+    x, _ = make_data(case, case.num_steps * case.batch_size)
+
+    def predict_of(model: keras.Model) -> Run:
+        return lambda: model.predict(x, batch_size=case.batch_size, verbose=0)
+
+    runs = {key: predict_of(models[key]) for key in ("base", "both")}
+    seconds = time_interleaved(runs, repeats)
+    return to_row(
+        case,
+        "predict",
+        np.divide(seconds["base"], case.num_steps),
+        np.divide(seconds["both"], case.num_steps),
+    )
+
+
+def compare_export(case: Case, models: Models, repeats: int) -> Row:
+    quantity = "exported SavedModel"
+    if keras.backend.backend() != "tensorflow":
+        reason = "skipped: needs the TensorFlow backend"
+        return Row(case.title, quantity, "s", skipped=reason)
+    x, _ = make_data(case, case.batch_size)
+    with tempfile.TemporaryDirectory() as directory:
+        runs = {
+            key: load_exported(models[key], Path(directory) / key, x)
+            for key in ("base", "both")
+        }
+        seconds = time_interleaved(runs, case.num_steps * repeats)
+    return to_row(case, quantity, seconds["base"], seconds["both"])
+
+
+def load_exported(model: keras.Model, path: Path, x: np.ndarray) -> Run:
+    """Returns a call of the model's SavedModel, as a server would load it."""
+    # A SavedModel is TensorFlow's own format: nothing else can call it.
+    import tensorflow as tf
+
+    model.export(str(path), verbose=False)
+    loaded = tf.saved_model.load(str(path))
+    signature = loaded.signatures["serving_default"]
+    (argument,) = signature.structured_input_signature[1]
+    inputs = {argument: tf.constant(x)}
+
+    # The signature does not keep alive the variables of what it came from.
+    def call(owner: object = loaded) -> object:
+        return [output.numpy() for output in signature(**inputs).values()]
+
+    return call
+
+
+def compare_memory(name: str, case: Case, repeats: int) -> Iterator[Row]:
+    methods = [("fit", "both"), ("fit", "sampled"), ("predict", "both")]
+    for method, contestant in methods:
+        passes = f", {contestant}" if method == "fit" else ""
+        quantity = f"peak memory of {method}{passes}"
+        if reason := cost_memory.why_unavailable():
+            yield Row(case.title, quantity, "bytes", skipped=reason)
+            continue
+        base, zigzag = (
+            [
+                cost_memory.peak_growth(name, key, method, case.batch_size)
+                for _ in range(repeats)
+            ]
+            for key in ("base", contestant)
+        )
+        yield to_row(case, quantity, base, zigzag, "bytes")
+
+
+def to_row(
+    case: Case,
+    quantity: str,
+    base: Sequence[float] | np.ndarray,
+    zigzag: Sequence[float] | np.ndarray,
+    unit: str = "s",
+) -> Row:
+    target = case.target(quantity)
+    return compare(case.title, quantity, unit, base, zigzag, target)
