@@ -1,0 +1,123 @@
+"""Reading and copying the graphs of Keras models."""
+
+import tempfile
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+
+def is_graph_model(layer: Any) -> bool:
+    """Whether the layer is a model whose graph of layers is known."""
+    if isinstance(layer, keras.Sequential):
+        return layer.built and bool(layer.inputs)
+    # A subclass that overrides `call` may do anything besides its graph.
+    return isinstance(layer, keras.Function) and (
+        type(layer).call.__module__.startswith("keras.")
+    )
+
+
+def functional_view(model: keras.Model) -> keras.Model:
+    """The same layers as a Functional model."""
+    if isinstance(model, keras.Sequential):
+        return keras.Model(model.inputs[0], model.outputs[0], name=model.name)
+    return model
+
+
+def input_like(tensor: keras.KerasTensor) -> keras.KerasTensor:
+    return keras.Input(
+        batch_shape=tensor.shape,
+        dtype=tensor.dtype,
+        sparse=tensor.sparse,
+        name=tensor.name,
+    )
+
+
+def keras_tensors(structure: Any) -> list[keras.KerasTensor]:
+    """All symbolic tensors among the arguments of a call."""
+    return [
+        leaf
+        for leaf in keras.tree.flatten(structure)
+        if isinstance(leaf, keras.KerasTensor)
+    ]
+
+
+def is_float(tensor: Any) -> bool:
+    return "float" in keras.backend.standardize_dtype(tensor.dtype)
+
+
+def sublayers(layer: Any) -> list[Any]:
+    """The layer and all layers in it, in an order that its config fixes."""
+    # Keras has no public way to the layers inside a layer.
+    return layer._flatten_layers()
+
+
+def copy_layer(layer: Any) -> Any:
+    """A new layer of the same class and config, without its weights.
+
+    Raises:
+        ValueError: If the layer cannot be made from its config.
+    """
+    try:
+        if is_graph_model(layer):
+            return keras.models.clone_model(layer, recursive=True)
+        return layer.__class__.from_config(layer.get_config())
+    except Exception as error:
+        if not isinstance(layer, keras.layers.Layer):
+            return layer  # An operation without weights can be used twice.
+        raise ValueError(
+            "A model is copied layer by layer, through `get_config` and "
+            f"`from_config`. Received: a layer {layer.name!r} of class "
+            f"`{type(layer).__name__}` that cannot be made from its config "
+            f"({error}). Implement `get_config` so that it lists the "
+            "arguments of the constructor."
+        ) from error
+
+
+def copy_state(source: Any, target: Any) -> None:
+    """Copies weights and assets between layers of the same config.
+
+    Where a weight of the target is larger, what it has more is zero.
+    """
+    if not isinstance(source, keras.layers.Layer):
+        return
+    if is_graph_model(source):
+        for layer in source.layers:
+            copy_state(layer, target.get_layer(layer.name))
+        return
+    for old, new in zip(sublayers(source), sublayers(target), strict=True):
+        _copy_variables(old, new)
+        if hasattr(old, "save_assets"):
+            with tempfile.TemporaryDirectory() as folder:
+                old.save_assets(folder)
+                new.load_assets(folder)
+
+
+def _copy_variables(old: Any, new: Any) -> None:
+    # Through the hooks of saving, which normalisation and lookup layers use
+    # to bring what they derive from their weights up to date.
+    kept: dict[str, Any] = {}
+    fresh: dict[str, Any] = {}
+    old.save_own_variables(kept)
+    new.save_own_variables(fresh)
+    if not kept:
+        return
+    depthwise = getattr(new, "depthwise_kernel", None)
+    new.load_own_variables(
+        {
+            name: _padded(value, fresh[name], keep=fresh[name] is depthwise)
+            for name, value in kept.items()
+        }
+    )
+
+
+def _padded(value: Any, like: Any, keep: bool) -> np.ndarray:
+    value, like = ops.convert_to_numpy(value), ops.convert_to_numpy(like)
+    if value.shape == like.shape:
+        return value
+    # A depthwise kernel has a pointwise one behind it: if both were zero, no
+    # gradient would reach either of them.
+    padded = like.copy() if keep else np.zeros_like(like)
+    padded[tuple(slice(size) for size in value.shape)] = value
+    return padded

@@ -1,0 +1,228 @@
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_zigzag.priors.prior import Prior, Tensor
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class JointPrior(Prior):
+    """Prior of a model with several outputs: their priors side by side.
+
+    Made by `keras_zigzag.priors.resolve`, hence by
+    `ZigZagModel.from_model`, when the base model has several outputs.
+
+    Args:
+        priors: List or dict of `Prior`, in the structure of the outputs.
+        output_names: List of strings, the names by which targets and losses
+            may be given where the outputs are a list. Defaults to `None`.
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Example:
+
+    >>> prior = keras_zigzag.priors.JointPrior({
+    ...     "digit": keras_zigzag.priors.OneHotPrior(num_classes=10),
+    ...     "angle": keras_zigzag.priors.ValuePrior(mean=0.0, variance=1.0),
+    ... })
+    """
+
+    def __init__(
+        self,
+        priors: list[Prior] | dict[str, Prior],
+        output_names: list[str] | None = None,
+        **kwargs: Any,
+    ):
+        kwargs.pop("presence", None)
+        kwargs.pop("blank", None)
+        super().__init__(**kwargs)
+        self.priors = dict(priors) if isinstance(priors, dict) else list(priors)
+        self.output_names = output_names
+
+    def build(self, output_shape: Any) -> None:
+        for prior, shape in zip(
+            self._flat(self.priors), self._flat(output_shape), strict=True
+        ):
+            if not prior.built:
+                prior.build(shape)
+        # A vector is spread over the map of a dense output beside it.
+        self.spatial_shape = max(
+            (prior.spatial_shape for prior in self._flat(self.priors)), key=len
+        )
+        self.built = True
+
+    @property
+    def num_values(self) -> int:
+        return self.num_channels
+
+    @property
+    def num_channels(self) -> int:
+        return sum(prior.num_channels for prior in self._flat(self.priors))
+
+    @property
+    def is_ready(self) -> bool:
+        return all(prior.is_ready for prior in self._flat(self.priors))
+
+    def adapt(self, targets: Any) -> None:
+        """Hands each prior that learns from targets its own.
+
+        Args:
+            targets: Arrays in the structure of the outputs, or an iterable
+                of batches `(inputs, targets)`.
+        """
+        if not isinstance(targets, (dict, list, tuple)):
+            batches = [batch[1] for batch in targets]
+            rows = [self._flat(batch) for batch in batches]
+            columns = [
+                np.concatenate([ops.convert_to_numpy(row[i]) for row in rows])
+                for i in range(len(self.priors))
+            ]
+        else:
+            columns = self._flat(targets)
+        for prior, column in zip(self._flat(self.priors), columns, strict=True):
+            if hasattr(prior, "adapt"):
+                prior.adapt(column)
+
+    def encode_targets(self, targets: Any) -> Tensor:
+        return self._joined(Prior.encode_targets, targets)
+
+    def encode_prediction(self, prediction: Any) -> Tensor:
+        return self._joined(Prior.encode_prediction, prediction)
+
+    def encode_blank(self, batch_size: int | Tensor) -> Tensor:
+        return self._side_by_side(
+            [
+                prior.encode_blank(batch_size)
+                for prior in self._flat(self.priors)
+            ]
+        )
+
+    def answer(self, prediction: Any) -> Any:
+        return self._mapped(lambda prior, one: prior.answer(one), prediction)
+
+    def probabilities(self, prediction: Any) -> Any:
+        return self._mapped(
+            lambda prior, one: prior.probabilities(one), prediction
+        )
+
+    def check_probabilities(self) -> None:
+        for prior in self._flat(self.priors):
+            prior.check_probabilities()
+
+    def check_targets(self, targets: Any, loss: Any = None) -> None:
+        for prior, one, its_loss in zip(
+            self._flat(self.priors),
+            self._flat(targets),
+            self._losses(loss),
+            strict=True,
+        ):
+            prior.check_targets(np.asarray(one), its_loss)
+
+    def check_loss(self, loss: Any) -> None:
+        for prior, its_loss in zip(
+            self._flat(self.priors), self._losses(loss), strict=True
+        ):
+            if its_loss is not None:
+                prior.check_loss(its_loss)
+
+    def compute_output_shape(self, output_shape: Any) -> Any:
+        batch_size = self._flat(output_shape)[0][0]
+        return (batch_size, *self.spatial_shape, self.num_channels)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        del config["presence"], config["blank"]
+        config["priors"] = keras.tree.map_structure(
+            keras.saving.serialize_keras_object, self.priors
+        )
+        config["output_names"] = self.output_names
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "JointPrior":
+        config = dict(config)
+        deserialize = keras.saving.deserialize_keras_object
+        priors = config.pop("priors")
+        if "class_name" in priors:
+            raise ValueError(f"Not the config of several priors: {priors}")
+        items = priors.items() if isinstance(priors, dict) else None
+        if items is not None:
+            made = {name: deserialize(one) for name, one in items}
+        else:
+            made = [deserialize(one) for one in priors]
+        return cls(made, **config)
+
+    def _flat(self, structure: Any) -> list[Any]:
+        """One entry per output, whichever way Keras lets it be given."""
+        if isinstance(self.priors, dict):
+            return self._by_name(structure, list(self.priors))
+        if isinstance(structure, dict):
+            return self._by_name(structure, self.output_names or [])
+        structure = list(structure)
+        if len(structure) != len(self.priors):
+            raise ValueError(
+                f"The base model has {len(self.priors)} outputs. "
+                f"Received: {len(structure)} entries. Give one per output."
+            )
+        return structure
+
+    def _by_name(self, structure: Any, names: list[str]) -> list[Any]:
+        if not isinstance(structure, dict) or set(structure) != set(names):
+            given = (
+                sorted(structure)
+                if isinstance(structure, dict)
+                else type(structure).__name__
+            )
+            raise ValueError(
+                f"The outputs of the base model are {sorted(names)}. "
+                f"Received: {given}. Give a dict with one entry per output."
+            )
+        return [structure[name] for name in names]
+
+    def _losses(self, loss: Any) -> list[Any]:
+        if isinstance(loss, dict):
+            names = (
+                list(self.priors)
+                if isinstance(self.priors, dict)
+                else self.output_names or []
+            )
+            return [loss.get(name) for name in names]
+        if isinstance(loss, (list, tuple)):
+            return list(loss)
+        return [loss] * len(self.priors)
+
+    def _mapped(self, function: Callable, prediction: Any) -> Any:
+        if isinstance(self.priors, dict):
+            return {
+                name: function(prior, prediction[name])
+                for name, prior in self.priors.items()
+            }
+        return [
+            function(prior, one)
+            for prior, one in zip(self.priors, prediction, strict=True)
+        ]
+
+    def _joined(self, encode: Callable, structure: Any) -> Tensor:
+        name = encode.__name__
+        return self._side_by_side(
+            [
+                getattr(prior, name)(one)
+                for prior, one in zip(
+                    self._flat(self.priors), self._flat(structure), strict=True
+                )
+            ]
+        )
+
+    def _side_by_side(self, encodings: list[Tensor]) -> Tensor:
+        dense = max(encodings, key=lambda encoding: len(encoding.shape))
+        leading = ops.shape(dense)[:-1]
+        spread = []
+        for encoding in encodings:
+            while len(encoding.shape) < len(dense.shape):
+                encoding = ops.expand_dims(encoding, 1)
+            spread.append(
+                ops.broadcast_to(encoding, (*leading, encoding.shape[-1]))
+            )
+        return ops.concatenate(spread, axis=-1)

@@ -1,0 +1,53 @@
+"""What a prior has to know about the loss that it will meet."""
+
+from typing import Any
+
+import keras
+
+
+def check_from_logits(loss: Any, from_logits: bool, activation: str) -> None:
+    """Raises if the loss and the output disagree about logits.
+
+    Args:
+        loss: Loss of one output: a string, an object or a callable.
+        from_logits: Boolean. Whether the output is linear.
+        activation: String. Activation that would make it probabilities.
+
+    Raises:
+        ValueError: If they disagree. It says which of the two to change.
+    """
+    expected = loss_from_logits(loss)
+    if expected is None or expected == from_logits:
+        return
+    if from_logits:
+        raise ValueError(
+            "The base model ends in a linear layer, so its outputs are "
+            "logits, but the loss expects probabilities. "
+            f"Received: loss={loss!r}. Either give the loss "
+            "`from_logits=True`, or end the base model with "
+            f"`activation='{activation}'`."
+        )
+    raise ValueError(
+        f"The base model ends in probabilities ('{activation}'), but the "
+        f"loss expects logits. Received: loss={loss!r} with "
+        "`from_logits=True`. Either give the loss `from_logits=False`, or "
+        "make the last layer of the base model linear."
+    )
+
+
+def loss_from_logits(loss: Any) -> bool | None:
+    """Whether a loss expects logits; `None` where it has no say in it."""
+    if isinstance(loss, keras.losses.Loss):
+        return getattr(loss, "from_logits", None)
+    # A name stands for the function of that name, and both for
+    # `from_logits=False`.
+    name = loss if isinstance(loss, str) else getattr(loss, "__name__", "")
+    is_keras = isinstance(loss, str) or loss.__module__.startswith("keras.")
+    return False if is_keras and "crossentropy" in name.lower() else None
+
+
+def ignored_class(loss: Any) -> int | None:
+    """The label that a loss leaves out, as 255 in many segmentation sets."""
+    if not isinstance(loss, keras.losses.Loss):
+        return None
+    return getattr(loss, "ignore_class", None)

@@ -1,0 +1,195 @@
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_zigzag.priors.losses import check_from_logits, ignored_class
+from keras_zigzag.priors.prior import (
+    Prior,
+    Shape,
+    Tensor,
+    require_feedback,
+    require_finite,
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class OneHotPrior(Prior):
+    """Prior of a classification: one channel per class.
+
+    In training the channels are the one-hot label. In the second pass they
+    are the one-hot of the class that the first pass chooses
+    (`feedback="hard"`, as the reference implementation does) or its
+    probabilities (`feedback="soft"`, as the formula in the paper reads).
+
+    Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML),
+    section 3.2.
+
+    Args:
+        num_classes: Integer. Number of classes. Defaults to the last
+            dimension of the output of the base model.
+        feedback: `"hard"` or `"soft"`. Defaults to `"hard"`.
+        from_logits: Boolean. Whether the base model's outputs are logits
+            rather than probabilities. Defaults to `False`.
+        presence: Boolean. Whether one more channel says if an answer is
+            given. Defaults to `True`.
+        blank: Float. Value of the channels where none is given. Defaults to
+            `0.0`.
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Targets: integer labels of shape `(batch_size, ...)` or
+    `(batch_size, ..., 1)`, or one-hot labels (or probabilities) of shape
+    `(batch_size, ..., num_classes)`.
+
+    Raises:
+        ValueError: If `feedback` is not one of the two.
+
+    Example:
+
+    >>> prior = keras_zigzag.priors.OneHotPrior(num_classes=3)
+    >>> prior.build((None, 3))
+    >>> prior.encode_targets([2])
+    [[0., 0., 1., 1.]]
+    """
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        feedback: str = "hard",
+        from_logits: bool = False,
+        presence: bool = True,
+        blank: float = 0.0,
+        **kwargs: Any,
+    ):
+        super().__init__(presence=presence, blank=blank, **kwargs)
+        self.num_classes = num_classes
+        self.feedback = require_feedback(feedback)
+        self.from_logits = bool(from_logits)
+
+    def build(self, output_shape: Shape) -> None:
+        super().build(output_shape)
+        if self.num_classes not in (None, self.num_outputs):
+            raise ValueError(
+                "The base model must have one output per class. "
+                f"Received: num_classes={self.num_classes} and an output of "
+                f"shape {output_shape}."
+            )
+        if self.num_outputs is None or self.num_outputs < 2:
+            raise ValueError(
+                "A classification needs an output with one channel per class, "
+                f"two at least. Received: an output of shape {output_shape}. "
+                "For one sigmoid output use `task='binary'`."
+            )
+        self.num_classes = self.num_outputs
+
+    def target_values(self, targets: Tensor) -> Tensor:
+        return self.one_hot(targets)
+
+    def feedback_values(self, prediction: Tensor) -> Tensor:
+        if self.feedback == "soft":
+            return self.answer(prediction)
+        return first_maximum(prediction)
+
+    def is_given(self, values: Tensor) -> Tensor:
+        # A label that the loss ignores has no channel of its own.
+        return ops.cast(
+            ops.any(ops.not_equal(values, 0.0), axis=-1, keepdims=True),
+            "float32",
+        )
+
+    def answer(self, prediction: Tensor) -> Tensor:
+        prediction = ops.cast(prediction, "float32")
+        return ops.softmax(prediction) if self.from_logits else prediction
+
+    def probabilities(self, prediction: Tensor) -> Tensor:
+        return self.answer(prediction)
+
+    def one_hot(self, targets: Tensor) -> Tensor:
+        """Labels of either kind to `(batch_size, ..., num_classes)`."""
+        targets = ops.convert_to_tensor(targets)
+        if not self._is_sparse(targets.shape):
+            return ops.cast(targets, "float32")
+        if len(targets.shape) == self.output_rank - 1:
+            targets = ops.expand_dims(targets, -1)
+        labels = ops.cast(targets, "int32")
+        classes = ops.arange(self.num_classes, dtype="int32")
+        return ops.cast(ops.equal(labels, classes), "float32")
+
+    def check_probabilities(self) -> None:
+        """Raises nothing: the answer is a distribution."""
+
+    def check_loss(self, loss: Any) -> None:
+        check_from_logits(loss, self.from_logits, "softmax")
+
+    def check_targets(self, targets: np.ndarray, loss: Any = None) -> None:
+        require_finite(targets)
+        self._check_shape(targets.shape)
+        if not self._is_sparse(targets.shape):
+            return
+        labels = targets[targets != ignored_class(loss)]
+        if not np.equal(labels, np.round(labels)).all():
+            raise ValueError(
+                "Labels must be whole numbers. "
+                f"Received: y with the label {first(labels % 1 != 0, labels)}. "
+                "For values rather than classes use `task='regression'`."
+            )
+        outside = (labels < 0) | (labels >= self.num_classes)
+        if outside.any():
+            raise ValueError(
+                f"Labels must lie in 0…{self.num_classes - 1}, since the base "
+                f"model has {self.num_classes} outputs. "
+                f"Received: y with the label {first(outside, labels)}. "
+                "Renumber the labels or give the base model more outputs."
+            )
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        config.update(
+            {
+                "num_classes": self.num_classes,
+                "feedback": self.feedback,
+                "from_logits": self.from_logits,
+            }
+        )
+        return config
+
+    def _is_sparse(self, shape: Shape) -> bool:
+        return len(shape) < self.output_rank or shape[-1] == 1
+
+    def _check_shape(self, shape: Shape) -> None:
+        known = tuple(size for size in self.spatial_shape)
+        spatial = shape[1 : 1 + len(known)]
+        rest = shape[1 + len(known) :]
+        fits = len(spatial) == len(known) and all(
+            expected in (None, size)
+            for expected, size in zip(known, spatial, strict=True)
+        )
+        if not fits or rest not in ((), (1,), (self.num_classes,)):
+            labels = ", ".join(str(size) for size in ("N", *known))
+            raise ValueError(
+                f"Targets must be labels of shape ({labels}) or one-hot "
+                f"labels of shape ({labels}, {self.num_classes}). "
+                f"Received: y of shape {tuple(shape)}."
+            )
+
+
+def first_maximum(scores: Tensor) -> Tensor:
+    """One-hot of the first largest score, `(..., num_classes)`.
+
+    By comparison, since `ops.argmax` lowers to an operation on TensorFlow
+    that the ONNX and OpenVINO converters refuse.
+    """
+    scores = ops.cast(scores, "float32")
+    num_classes = scores.shape[-1]
+    indices = ops.arange(num_classes, dtype="float32")
+    largest = ops.max(scores, axis=-1, keepdims=True)
+    candidates = ops.where(
+        ops.greater_equal(scores, largest), indices, float(num_classes)
+    )
+    chosen = ops.min(candidates, axis=-1, keepdims=True)
+    return ops.cast(ops.equal(indices, chosen), "float32")
+
+
+def first(condition: np.ndarray, values: np.ndarray) -> Any:
+    return values[condition].reshape(-1)[0].item()

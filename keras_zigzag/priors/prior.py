@@ -1,0 +1,197 @@
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+Tensor = Any
+Shape = tuple[int | None, ...]
+
+
+class Prior(keras.layers.Layer):
+    """What turns targets and predictions into the second argument.
+
+    A widened network takes `(inputs, prior)`. In training the prior is blank
+    or made from the targets, at inference it is blank or made from the
+    network's own first answer. A `Prior` holds the three encodings, so that
+    they cannot disagree, and says how many channels they take.
+
+    A subclass implements `target_values`, `feedback_values`, `answer` and
+    `check_targets`; the presence channel, the blank and dense maps are done
+    here.
+
+    Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML),
+    section 3.
+
+    Args:
+        presence: Boolean. Whether one more channel says if an answer is
+            given (1) or not (0). Without it a blank of zeros and a true
+            answer of zero are the same thing. Defaults to `True`.
+        blank: Float. Value of every other channel where no answer is given.
+            Defaults to `0.0`.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
+
+    def __init__(
+        self, presence: bool = True, blank: float = 0.0, **kwargs: Any
+    ):
+        # An encoding is an input of the network, not a computation in it.
+        kwargs.setdefault("dtype", "float32")
+        kwargs.setdefault("trainable", False)
+        super().__init__(**kwargs)
+        self.presence = bool(presence)
+        self.blank = float(blank)
+
+    def build(self, output_shape: Shape) -> None:
+        """Takes what it needs to know from the output of the base model.
+
+        Args:
+            output_shape: Tuple. `(batch_size, num_values)`, `(batch_size,)`,
+                or `(batch_size, ..., num_values)` for dense targets.
+        """
+        self.spatial_shape = tuple(output_shape[1:-1])
+        self.output_rank = len(output_shape)
+        self.num_outputs = 1 if len(output_shape) == 1 else output_shape[-1]
+        self.built = True
+
+    @property
+    def num_values(self) -> int:
+        """Number of channels without the presence channel."""
+        return self.num_outputs
+
+    @property
+    def num_channels(self) -> int:
+        """Number of channels the widened layer takes more than the base's."""
+        return self.num_values + int(self.presence)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the encodings can be used; see `ValuePrior.adapt`."""
+        return True
+
+    def encode_targets(self, targets: Tensor) -> Tensor:
+        """Prior of the training targets.
+
+        Args:
+            targets: Tensor as the loss takes it.
+
+        Returns:
+            Tensor of shape `(batch_size, ..., num_channels)`.
+        """
+        values = self.target_values(targets)
+        return self._with_presence(values, self.is_given(values))
+
+    def encode_prediction(self, prediction: Tensor) -> Tensor:
+        """Prior of the network's own answer, for the next pass.
+
+        Args:
+            prediction: Tensor, the output of the network.
+
+        Returns:
+            Tensor of shape `(batch_size, ..., num_channels)`.
+        """
+        values = self.feedback_values(prediction)
+        return self._with_presence(values, ops.ones_like(values[..., :1]))
+
+    def encode_blank(self, batch_size: int | Tensor) -> Tensor:
+        """Prior that says that nothing is known.
+
+        Returns:
+            Tensor of shape `(batch_size, ..., num_channels)`. Dimensions that
+            the base model leaves open are 1, which broadcasts.
+        """
+        spatial = tuple(size or 1 for size in self.spatial_shape)
+        shape = (batch_size, *spatial, self.num_channels)
+        return ops.broadcast_to(self._blank_channels(), shape)
+
+    def call(self, prediction: Tensor) -> Tensor:
+        return self.encode_prediction(prediction)
+
+    def target_values(self, targets: Tensor) -> Tensor:
+        """Targets to channels, without the presence channel."""
+        raise NotImplementedError
+
+    def feedback_values(self, prediction: Tensor) -> Tensor:
+        """Prediction to channels, without the presence channel."""
+        raise NotImplementedError
+
+    def is_given(self, values: Tensor) -> Tensor:
+        """1 where the targets hold an answer, `(batch_size, ..., 1)`."""
+        return ops.ones_like(values[..., :1])
+
+    def answer(self, prediction: Tensor) -> Tensor:
+        """What a distance compares: `(batch_size, ..., num_outputs)`."""
+        raise NotImplementedError
+
+    def probabilities(self, prediction: Tensor) -> Tensor:
+        """Probabilities of all outcomes, for the divergences."""
+        raise NotImplementedError
+
+    def check_probabilities(self) -> None:
+        """Raises a `ValueError` if the answer is not a distribution."""
+        raise ValueError(
+            "This distance compares two distributions, and the answers of a "
+            f"`{type(self).__name__}` are none. Use one of 'norm', 'l1', "
+            "'mean_absolute' or 'max_signed', or a function of your own."
+        )
+
+    def check_targets(self, targets: np.ndarray, loss: Any = None) -> None:
+        """Raises a `ValueError` if these cannot be the targets."""
+        raise NotImplementedError
+
+    def check_loss(self, loss: Any) -> None:
+        """Raises a `ValueError` if the loss contradicts the output."""
+
+    def compute_output_shape(self, output_shape: Shape) -> Shape:
+        return (output_shape[0], *output_shape[1:-1], self.num_channels)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        config.update({"presence": self.presence, "blank": self.blank})
+        return config
+
+    def _with_presence(self, values: Tensor, given: Tensor) -> Tensor:
+        values = ops.cast(values, "float32")
+        given = ops.cast(given, "float32")
+        # Where the targets hold no answer, every channel must say so.
+        values = ops.where(ops.equal(given, 0.0), self.blank, values)
+        if not self.presence:
+            return values
+        return ops.concatenate([values, given], axis=-1)
+
+    def _blank_channels(self) -> Tensor:
+        channels = [self.blank] * self.num_values + [0.0] * self.presence
+        return ops.convert_to_tensor(np.array(channels, "float32"))
+
+    def _with_channel_axis(self, tensor: Tensor) -> Tensor:
+        """`(batch_size, ...)` to `(batch_size, ..., 1)` where it is missing."""
+        rank = max(self.output_rank, 2)
+        if len(tensor.shape) == rank - 1:
+            return ops.expand_dims(tensor, -1)
+        return tensor
+
+
+def require_feedback(feedback: str) -> str:
+    if feedback not in ("hard", "soft"):
+        raise ValueError(
+            "`feedback` must be 'hard' (the label that the first pass "
+            "chooses) or 'soft' (its probabilities). "
+            f"Received: feedback={feedback!r}"
+        )
+    return feedback
+
+
+def require_finite(targets: np.ndarray) -> None:
+    if targets.dtype.kind not in "biuf":
+        raise ValueError(
+            "Targets must be numbers. "
+            f"Received: y with dtype={targets.dtype}. Encode them first, "
+            "labels for example as integers from 0 on."
+        )
+    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
+        bad = int(np.argwhere(~np.isfinite(targets.reshape(-1)))[0, 0])
+        raise ValueError(
+            "Targets must be finite numbers. "
+            f"Received: y[{bad // max(targets[0].size, 1)}] contains "
+            f"{targets.reshape(-1)[bad]}. Remove or mend such samples."
+        )

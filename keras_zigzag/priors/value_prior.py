@@ -1,0 +1,227 @@
+from collections.abc import Iterable
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_zigzag.priors.prior import Prior, Shape, Tensor, require_finite
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class ValuePrior(Prior):
+    """Prior of a regression: one channel per value, standardised.
+
+    The network sees `(value - mean) / standard deviation`, with the moments
+    of the training targets, so that the units of the targets do not matter.
+    They are learnt by `adapt`, as in `keras.layers.Normalization`, or given.
+
+    Args:
+        num_values: Integer. Number of values. Defaults to the last dimension
+            of the output of the base model.
+        mean: Float, or one per value, in the units of the targets. Defaults
+            to `None`: `adapt` learns it.
+        variance: Float, or one per value, in the squared units of the
+            targets. Defaults to `None`: `adapt` learns it.
+        presence: Boolean. Whether one more channel says if an answer is
+            given. Defaults to `True`.
+        blank: Float. Value of the channels where none is given, after
+            standardisation. Defaults to `0.0`.
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Targets: values of shape `(batch_size, ..., num_values)`; with one value
+    also `(batch_size, ...)`.
+
+    Raises:
+        ValueError: If only one of `mean` and `variance` is given, or a
+            variance that is not positive.
+
+    Example:
+
+    >>> prior = keras_zigzag.priors.ValuePrior()
+    >>> prior.adapt([1.0, 3.0])
+    >>> prior.encode_targets([3.0])
+    [[1., 1.]]
+
+    The authors' toy regression writes the bare value against -100:
+
+    >>> prior = keras_zigzag.priors.ValuePrior(
+    ...     mean=0.0, variance=1.0, blank=-100.0, presence=False
+    ... )
+    """
+
+    def __init__(
+        self,
+        num_values: int | None = None,
+        mean: float | list[float] | None = None,
+        variance: float | list[float] | None = None,
+        presence: bool = True,
+        blank: float = 0.0,
+        **kwargs: Any,
+    ):
+        super().__init__(presence=presence, blank=blank, **kwargs)
+        if (mean is None) != (variance is None):
+            raise ValueError(
+                "`mean` and `variance` go together: give both or neither. "
+                f"Received: mean={mean}, variance={variance}"
+            )
+        if variance is not None and np.min(variance) <= 0:
+            raise ValueError(
+                f"`variance` must be positive. Received: variance={variance}"
+            )
+        self._num_values = num_values
+        self.input_mean = mean
+        self.input_variance = variance
+
+    def build(self, output_shape: Shape) -> None:
+        super().build(output_shape)
+        if self._num_values not in (None, self.num_outputs):
+            raise ValueError(
+                "The base model must have one output per value. "
+                f"Received: num_values={self._num_values} and an output of "
+                f"shape {output_shape}."
+            )
+        self.mean = self._add_moment("mean", 0.0)
+        self.variance = self._add_moment("variance", 1.0)
+        self.count = self.add_weight(
+            name="count",
+            shape=(),
+            dtype="int32",
+            initializer="zeros",
+            trainable=False,
+        )
+        if self.input_mean is not None:
+            self._assign(self.input_mean, self.input_variance, 1)
+
+    @property
+    def is_ready(self) -> bool:
+        return self.built and int(ops.convert_to_numpy(self.count)) > 0
+
+    def adapt(self, targets: Any) -> None:
+        """Learns mean and variance of the training targets.
+
+        Args:
+            targets: Array of shape `(num_samples, ..., num_values)`, or with
+                one value `(num_samples, ...)`; or an iterable of batches of
+                such arrays or of `(inputs, targets)`, for example a
+                `tf.data.Dataset` or a `keras.utils.PyDataset`.
+
+        Raises:
+            ValueError: If there are no targets, or they are not finite.
+        """
+        total, mean, square = 0, 0.0, 0.0
+        for batch in target_batches(targets):
+            values = self._as_rows(batch)
+            size = len(values)
+            # Chan et al. (1983): merges the moments of two samples.
+            delta = values.mean(axis=0) - mean
+            square = square + ((values - values.mean(axis=0)) ** 2).sum(axis=0)
+            square = square + delta**2 * total * size / (total + size)
+            mean = mean + delta * size / (total + size)
+            total += size
+        if total == 0:
+            raise ValueError(
+                "`adapt` needs at least one target. "
+                f"Received: y without samples ({type(targets).__name__})."
+            )
+        # Standardising cannot be undone for a constant: it stays as it is.
+        variance = np.where(square > 0, square / total, 1.0)
+        self._assign(mean, variance, min(total, np.iinfo("int32").max))
+
+    def target_values(self, targets: Tensor) -> Tensor:
+        return self._standardised(ops.convert_to_tensor(targets))
+
+    def feedback_values(self, prediction: Tensor) -> Tensor:
+        return self._standardised(prediction)
+
+    def answer(self, prediction: Tensor) -> Tensor:
+        return self._with_channel_axis(ops.cast(prediction, "float32"))
+
+    def check_targets(self, targets: np.ndarray, loss: Any = None) -> None:
+        require_finite(targets)
+        check_value_shape(self, targets.shape)
+        if not self.is_ready:
+            raise ValueError(
+                "The prior does not know the scale of the targets yet. Call "
+                "`model.adapt(y_train)` before `fit`, or give "
+                "`ValuePrior(mean=..., variance=...)`. "
+                "Received: a prior that was not adapted."
+            )
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        config.update(
+            {
+                "num_values": self._num_values,
+                "mean": plain(self.input_mean),
+                "variance": plain(self.input_variance),
+            }
+        )
+        return config
+
+    def _standardised(self, values: Tensor) -> Tensor:
+        values = self._with_channel_axis(ops.cast(values, "float32"))
+        return (values - self.mean) / ops.sqrt(self.variance)
+
+    def _as_rows(self, targets: Any) -> np.ndarray:
+        targets = np.asarray(ops.convert_to_numpy(targets), "float64")
+        require_finite(targets)
+        if not self.built:
+            self.build((None, *targets.shape[1:]))
+        check_value_shape(self, targets.shape)
+        return targets.reshape(-1, self.num_outputs)
+
+    def _add_moment(self, name: str, value: float) -> Any:
+        return self.add_weight(
+            name=name,
+            shape=(self.num_outputs,),
+            initializer=keras.initializers.Constant(value),
+            trainable=False,
+        )
+
+    def _assign(self, mean: Any, variance: Any, count: int) -> None:
+        shape = (self.num_outputs,)
+        self.mean.assign(np.broadcast_to(mean, shape))
+        self.variance.assign(np.broadcast_to(variance, shape))
+        self.count.assign(count)
+
+
+def target_batches(targets: Any) -> Iterable[Any]:
+    """Batches of targets from an array or from a data set."""
+    if isinstance(targets, np.ndarray) or ops.is_tensor(targets):
+        yield targets
+    elif isinstance(targets, (list, tuple)) or hasattr(targets, "__array__"):
+        yield np.asarray(targets)
+    elif isinstance(targets, keras.utils.PyDataset):
+        for index in range(len(targets)):
+            yield targets_of(targets[index])
+    else:
+        for batch in targets:
+            yield targets_of(batch)
+
+
+def targets_of(batch: Any) -> Any:
+    return batch[1] if isinstance(batch, (list, tuple)) else batch
+
+
+def check_value_shape(prior: Prior, shape: Shape) -> None:
+    """Raises if targets of this shape are not one value per output."""
+    expected = prior.spatial_shape + (prior.num_outputs,)
+    given = tuple(shape[1:])
+    if prior.num_outputs == 1 and len(given) == len(expected) - 1:
+        given = (*given, 1)
+    fits = len(given) == len(expected) and all(
+        wanted in (None, size)
+        for wanted, size in zip(expected, given, strict=True)
+    )
+    if not fits:
+        sizes = ", ".join(str(size) for size in ("N", *expected))
+        raise ValueError(
+            f"Targets must have the shape of the output, ({sizes}). "
+            f"Received: y of shape {tuple(shape)}."
+        )
+
+
+def plain(moment: Any) -> Any:
+    """A number or a list of numbers, which JSON can hold."""
+    return moment if moment is None else np.asarray(moment).tolist()

@@ -1,0 +1,269 @@
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_zigzag.batches import ScoringInputs, TrainingInputs
+from keras_zigzag.checks import check_not_empty, first_targets
+from keras_zigzag.prior_layers import TakeRows
+from keras_zigzag.serving import ServingModel
+
+Tensor = Any
+
+
+class UncertaintyModel(keras.Model):
+    """A Keras model that says how far each prediction can be trusted.
+
+    The contract that all methods share:
+
+    - `model(x)`, `evaluate` and the metrics see the prediction only, so they
+      mean what they mean on the base model;
+    - `predict(x)` returns `{"prediction": …, "uncertainty": …}`, whatever
+      the options: `prediction` is what the base model's `predict` returns,
+      `uncertainty` is float32, one number per sample, or one per place where
+      the task is dense, or one of these per output. Higher uncertainty
+      means less trust; a sample with an input that is not finite has an
+      uncertainty of NaN;
+    - everything else is as on any Keras model.
+
+    A method implements `call_prediction` and `estimate`, and where training
+    needs more than the user's batch, `training_batch` and `call_training`.
+
+    Args:
+        **kwargs: Arguments of `keras.Model`.
+    """
+
+    def __init__(self, **kwargs: Any):
+        # The base model converts its inputs itself, as it always did.
+        super().__init__(autocast=False, **kwargs)
+
+    # What a method implements.
+
+    def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
+        """The prediction, in the structure of the base model's outputs."""
+        raise NotImplementedError
+
+    def estimate(self, inputs: Any) -> tuple[Any, Any]:
+        """The prediction and its uncertainty, one number per sample.
+
+        Args:
+            inputs: Tensors as the base model takes them.
+
+        Returns:
+            Prediction and uncertainty, in the structure of the outputs.
+        """
+        raise NotImplementedError
+
+    def training_batch(
+        self, x: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        """Turns the user's batch into what a training step takes."""
+        return x, y, sample_weight
+
+    def call_training(
+        self, inputs: TrainingInputs, training: bool | None = None
+    ) -> Any:
+        """The outputs that the loss compares with the targets."""
+        return self.call_prediction(inputs.inputs, training)
+
+    def loss_inputs(self, inputs: TrainingInputs) -> Any:
+        """The inputs row by row with the outputs, for `compute_loss`."""
+        return inputs.inputs
+
+    def check_targets(self, targets: Any) -> None:
+        """Raises a `ValueError` if these cannot be the targets."""
+
+    def check_loss(self, loss: Any) -> None:
+        """Raises a `ValueError` if the loss contradicts the outputs."""
+
+    def input_signature(self) -> list[Any]:
+        """`keras.InputSpec` of the inputs, for `export`."""
+        raise NotImplementedError
+
+    # What follows from it.
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        if isinstance(inputs, ScoringInputs):
+            return self.call_with_uncertainty(inputs.inputs)
+        if isinstance(inputs, TrainingInputs):
+            return self.call_training(inputs, training)
+        return self.call_prediction(inputs, training)
+
+    def call_with_uncertainty(self, inputs: Any) -> dict[str, Any]:
+        """As `model(x)`, with the uncertainty.
+
+        Tensors in, tensors out, so that it can be part of another graph and
+        be differentiated. For arrays use `predict`, or `predict_on_batch` for
+        a single batch.
+
+        Args:
+            inputs: Tensors as the base model takes them.
+
+        Returns:
+            Dictionary with `"prediction"`, in the structure of the base
+            model's outputs, and `"uncertainty"`, float32 tensors of shape
+            `(batch_size,)`, or `(batch_size, ...)` for dense outputs.
+        """
+        inputs = keras.tree.map_structure(ops.convert_to_tensor, inputs)
+        prediction, uncertainty = self.estimate(inputs)
+        bad = has_bad_value(inputs)
+        if bad is not None:
+            uncertainty = keras.tree.map_structure(
+                lambda score: not_a_number_where(bad, score), uncertainty
+            )
+        return {"prediction": prediction, "uncertainty": uncertainty}
+
+    def train_step(self, *args: Any) -> Any:
+        *state, data = args
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        batch, state = self._with_state(
+            state, lambda: self.training_batch(x, y, sample_weight)
+        )
+        return super().train_step(
+            *state, keras.utils.pack_x_y_sample_weight(*batch)
+        )
+
+    def predict_step(self, *args: Any) -> Any:
+        *state, data = args
+        x, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        return super().predict_step(*state, (ScoringInputs(x),))
+
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
+    ) -> dict[str, Any]:
+        if isinstance(x, TrainingInputs):
+            take_rows = TakeRows(dtype="float32")
+            y, y_pred, sample_weight = keras.tree.map_structure(
+                lambda leaf: (
+                    None if leaf is None else take_rows(leaf, x.metric_rows)
+                ),
+                (y, y_pred, sample_weight),
+            )
+            x = x.inputs
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
+    def _compute_loss(self, x: Any = None, *args: Any, **kwargs: Any) -> Tensor:
+        # Between the trainers and `compute_loss`, which a user may override
+        # and which should see the inputs that the user knows.
+        if isinstance(x, TrainingInputs):
+            x = self.loss_inputs(x)
+        return super()._compute_loss(x, *args, **kwargs)
+
+    def fit(
+        self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        check_not_empty(x)
+        x, targets = first_targets(x, y)
+        if targets is not None:
+            self.check_targets(targets)
+        return super().fit(x, y, *args, **kwargs)
+
+    def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
+        check_not_empty(x)
+        return super().evaluate(x, *args, **kwargs)
+
+    def predict(self, x: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        check_not_empty(x)
+        return super().predict(x, *args, **kwargs)
+
+    def predict_on_batch(self, x: Any) -> dict[str, Any]:
+        check_not_empty(x)
+        return super().predict_on_batch(x)
+
+    def compile(
+        self,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        if loss is not None:
+            self.check_loss(loss)
+        super().compile(optimizer, loss, *args, **kwargs)
+
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        config = keras.saving.deserialize_keras_object(config)
+        self.compile(**config)
+        self.optimizer.build(self.trainable_variables)
+
+    def export(
+        self,
+        filepath: Any,
+        format: str = "tf_saved_model",
+        verbose: bool | None = None,
+        input_signature: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Writes an artifact that needs neither this package nor Keras.
+
+        Args:
+            filepath: String or path. Where to write it.
+            format: String. `"tf_saved_model"`, `"onnx"`, `"openvino"`,
+                `"litert"` or `"torch"`, as far as the backend offers it.
+            verbose: Boolean. Whether to print a message. Defaults to `None`,
+                which leaves it to Keras.
+            input_signature: Structure of `keras.InputSpec`. Defaults to the
+                inputs of the base model with a free batch size.
+            **kwargs: Further arguments of `keras.Model.export`.
+
+        The artifact has the outputs `prediction` and `uncertainty`; with
+        several outputs of the base model `prediction_<name>` and
+        `uncertainty_<name>`.
+        """
+        serving = ServingModel(self)
+        if input_signature is None:
+            input_signature = self.input_signature()
+        serving.export(
+            filepath,
+            format=format,
+            verbose=verbose,
+            input_signature=input_signature,
+            **kwargs,
+        )
+
+    def _with_state(
+        self, state: list[Any], function: Callable[[], Any]
+    ) -> tuple[Any, list[Any]]:
+        """Runs `function`, which may read and write variables.
+
+        JAX passes the variables through the step as `state`; the other
+        backends pass nothing and hold them.
+        """
+        if not state:
+            return function(), state
+        (trainable, non_trainable, *rest), *_ = state
+        variables = self.trainable_variables + self.non_trainable_variables
+        values = list(trainable) + list(non_trainable)
+        with keras.StatelessScope(
+            state_mapping=list(zip(variables, values, strict=True))
+        ) as scope:
+            result = function()
+        non_trainable = [
+            scope.get_current_value(variable)
+            for variable in self.non_trainable_variables
+        ]
+        return result, [(trainable, non_trainable, *rest)]
+
+
+def has_bad_value(inputs: Any) -> Tensor | None:
+    """Which samples hold a value that is not finite, `(batch_size,)`."""
+    bad = None
+    for tensor in keras.tree.flatten(inputs):
+        if "float" not in keras.backend.standardize_dtype(tensor.dtype):
+            continue
+        # A comparison, since a difference or a product may be simplified
+        # away by the compilers of the export formats.
+        largest = 3.4028234e38
+        finite = ops.less_equal(ops.abs(ops.cast(tensor, "float32")), largest)
+        axes = tuple(range(1, len(tensor.shape)))
+        worst = ops.min(ops.cast(finite, "float32"), axis=axes)
+        this = ops.less(worst, 0.5)
+        bad = this if bad is None else ops.logical_or(bad, this)
+    return bad
+
+
+def not_a_number_where(bad: Tensor, score: Tensor) -> Tensor:
+    score = ops.cast(score, "float32")
+    axes = tuple(range(1, len(score.shape)))
+    return ops.where(ops.expand_dims(bad, axes), float("nan"), score)

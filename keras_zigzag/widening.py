@@ -1,0 +1,345 @@
+"""From a base model `x → y` to a widened network `(x, prior) → y`."""
+
+from typing import Any
+
+import keras
+
+from keras_zigzag.graphs import (
+    copy_layer,
+    copy_state,
+    functional_view,
+    input_like,
+    is_graph_model,
+    keras_tensors,
+    sublayers,
+)
+from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
+from keras_zigzag.priors.prior import Prior
+from keras_zigzag.priors.resolve import get
+from keras_zigzag.wide_layer import WideCall, WideLayer, make_wide
+
+
+def widen_model(
+    base: keras.Model, prior: Prior | str, layer: str | None = None
+) -> keras.Model:
+    """Gives a model a second input, the prior.
+
+    Every layer that mixes features and is reached from the input without
+    passing another such layer is replaced by one of the same class and
+    config on a wider input: the prior is appended to its features. Trained
+    weights are kept and the new rows of the kernels are zero, so the widened
+    network answers as the base model does, whatever the prior, until it is
+    trained. Layers that are frozen, or that keep features apart (rescaling,
+    normalisation, augmentation, padding, depthwise convolutions, …) are
+    passed over. Where the output of a layer has to keep the shape of its
+    input, as in attention, a projection of the prior that starts at zero is
+    added to the input instead.
+
+    Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML),
+    section 3.
+
+    Args:
+        base: Sequential or Functional model, built. It is not changed.
+        prior: A `keras_zigzag.priors.Prior` or its name. Says how many
+            channels there are and whether they form a map.
+        layer: String. Name of the layer at which the prior enters, also in a
+            nested model. What comes before it does not depend on the prior.
+            Defaults to `None`: the first layers that mix features.
+
+    Returns:
+        A Functional model that takes `[inputs, prior]`.
+
+    Raises:
+        ValueError: If the model is subclassed, not built or already widened,
+            if it has no layer to widen, or none of the given name.
+
+    Example:
+
+    >>> base = keras.Sequential(
+    ...     [keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dense(3)]
+    ... )
+    >>> prior = keras_zigzag.priors.OneHotPrior(num_classes=3)
+    >>> widened = keras_zigzag.widen_model(base, prior)
+    >>> [tensor.shape for tensor in widened.inputs]
+    [(None, 8), (None, 4)]
+    """
+    check_base(base)
+    output = functional_view(base).output
+    prior = get(prior)
+    if not prior.built:
+        shapes = keras.tree.map_structure(lambda tensor: tensor.shape, output)
+        is_single = len(keras.tree.flatten(output)) == 1
+        prior.build(
+            keras.tree.flatten(output)[0].shape if is_single else shapes
+        )
+    if layer is not None:
+        check_layer(base, layer)
+    shape = (*prior.spatial_shape, prior.num_channels)
+    return Widening(shape, layer).widen(base)
+
+
+class SharedLayer(Exception):
+    """A layer that was copied as it is turns out to take the prior."""
+
+    def __init__(self, key: int):
+        super().__init__(key)
+        self.key = key
+
+
+class Widening:
+    """The copies and the wide layers made for one base model.
+
+    Args:
+        prior_shape: Tuple. Shape of the prior without the batch.
+        layer: String or `None`. Name of the layer where the prior enters.
+    """
+
+    def __init__(self, prior_shape: tuple, layer: str | None):
+        self.prior_shape = prior_shape
+        self.layer = layer
+        self.shared: set[int] = set()
+
+    def widen(self, base: keras.Model) -> keras.Model:
+        while True:
+            self.copies: dict[int, Any] = {}
+            self.wide: dict[int, WideLayer] = {}
+            self.models: dict[int, tuple[Any, list[bool]]] = {}
+            try:
+                network, _ = self.widen_graph(base, None, self.layer)
+                break
+            except SharedLayer as found:
+                self.shared.add(found.key)
+        if network is None:
+            raise ValueError(nothing_widened(base, self.layer))
+        return network
+
+    def widen_graph(
+        self,
+        model: keras.Model,
+        open_inputs: list[bool] | None,
+        layer: str | None,
+    ) -> tuple[keras.Model | None, list[bool]]:
+        """Widens one model and the models in it.
+
+        Args:
+            model: Functional or Sequential model.
+            open_inputs: Which of its inputs are reached without passing a
+                layer that mixes features. `None` stands for all.
+            layer: String or `None`. Name of the layer where the prior enters.
+
+        Returns:
+            The widened model, or `None` if nothing in it takes the prior,
+            and which of its outputs are reached likewise.
+        """
+        view = functional_view(model)
+        inputs = keras.tree.map_structure(input_like, view.input)
+        prior = keras.Input(self.prior_shape, name=prior_name(view))
+        walk = Walk(self, prior, layer)
+        flat_inputs = keras.tree.flatten(inputs)
+        if open_inputs is None:
+            open_inputs = [True] * len(flat_inputs)
+        for tensor, is_open in zip(flat_inputs, open_inputs, strict=True):
+            walk.mark(tensor, is_open)
+        # The prior passes through the model that is cloned, so that it is an
+        # input of the clone and any layer in between can read it.
+        extended = keras.Model([view.input, prior], [view.output, prior])
+        clone = keras.models.clone_model(
+            extended,
+            input_tensors=[inputs, prior],
+            clone_function=lambda layer: layer,
+            call_function=walk.call,
+        )
+        outputs, _ = clone.output
+        open_outputs = [
+            walk.is_open(tensor) for tensor in keras.tree.flatten(outputs)
+        ]
+        if not walk.took_prior:
+            return None, open_outputs
+        network = keras.Model([inputs, prior], outputs, name=model.name)
+        return network, open_outputs
+
+    def copy(self, layer: Any) -> Any:
+        """The copy of a layer that does not take the prior."""
+        if id(layer) not in self.copies:
+            self.copies[id(layer)] = copy_layer(layer)
+        return self.copies[id(layer)]
+
+
+class Walk:
+    """Calls the layers of one graph anew, in order, with the prior.
+
+    A tensor is open while no layer that mixes features lies between it and
+    the input.
+
+    Args:
+        widening: The `Widening` it is part of.
+        prior: Symbolic tensor, the prior.
+        layer: String or `None`. Name of the layer where the prior enters.
+    """
+
+    def __init__(self, widening: Widening, prior: Any, layer: str | None):
+        self.widening = widening
+        self.prior = prior
+        self.layer = layer
+        self.open_tensors: dict[int, Any] = {}
+        self.with_prior: dict[int, Any] = {}
+        self.took_prior = False
+
+    def mark(self, tensor: Any, is_open: bool) -> None:
+        if is_open:
+            # Holding the tensor keeps its id from being given to another.
+            self.open_tensors[id(tensor)] = tensor
+
+    def is_open(self, tensor: Any) -> bool:
+        return id(tensor) in self.open_tensors
+
+    def call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
+        arguments = keras.tree.map_structure(
+            lambda leaf: self.with_prior.get(id(leaf), leaf), (args, kwargs)
+        )
+        is_open = any(map(self.is_open, keras_tensors(arguments)))
+        if is_graph_model(layer):
+            outputs, open_outputs = self._call_model(layer, arguments)
+        else:
+            outputs, was_wide = self._call_layer(layer, arguments, is_open)
+            flat = keras.tree.flatten(outputs)
+            open_outputs = [is_open and not was_wide] * len(flat)
+        for tensor, is_open in zip(
+            keras.tree.flatten(outputs), open_outputs, strict=True
+        ):
+            self.mark(tensor, is_open)
+        return outputs
+
+    def _call_layer(
+        self, layer: Any, arguments: tuple, is_open: bool
+    ) -> tuple[Any, bool]:
+        result = self._call_wide(layer, arguments, is_open)
+        if result is None:
+            return self._call_copy(layer, arguments), False
+        self.took_prior = True
+        if self.widening.wide[id(layer)].changes_features:
+            self.with_prior[id(result.features)] = result.joined
+        return result.outputs, True
+
+    def _call_wide(
+        self, layer: Any, arguments: tuple, is_open: bool
+    ) -> WideCall | None:
+        known = self.widening.wide
+        if id(layer) in known:
+            return known[id(layer)].call(arguments, self.prior)
+        named = self.layer is not None and layer.name == self.layer
+        shared = id(layer) in self.widening.shared
+        if not (named or shared or (self.layer is None and is_open)):
+            return None
+        made = make_wide(layer, arguments, self.prior, named)
+        if made is None:
+            return None
+        if id(layer) in self.widening.copies:
+            raise SharedLayer(id(layer))
+        known[id(layer)], result = made
+        return result
+
+    def _call_model(
+        self, model: Any, arguments: tuple
+    ) -> tuple[Any, list[bool]]:
+        (inputs, *_), kwargs = arguments
+        known = self.widening.models
+        if id(model) not in known:
+            # A model that is named is widened where it begins.
+            layer = None if model.name == self.layer else self.layer
+            open_inputs = [
+                self.is_open(tensor) or layer != self.layer
+                for tensor in keras.tree.flatten(inputs)
+            ]
+            known[id(model)] = self.widening.widen_graph(
+                model, open_inputs, layer
+            )
+        network, open_outputs = known[id(model)]
+        if network is None:
+            return self._call_copy(model, arguments), open_outputs
+        self.took_prior = True
+        return network([inputs, self.prior], **kwargs), open_outputs
+
+    def _call_copy(self, layer: Any, arguments: tuple) -> Any:
+        is_new = id(layer) not in self.widening.copies
+        copy = self.widening.copy(layer)
+        args, kwargs = arguments
+        outputs = copy(*args, **kwargs)
+        if is_new and copy is not layer:
+            copy_state(layer, copy)
+        return outputs
+
+
+def check_base(base: Any) -> None:
+    """Raises a `ValueError` that says why a model cannot be widened."""
+    if not isinstance(base, keras.Model):
+        raise ValueError(
+            "The base model must be a `keras.Model`. "
+            f"Received: base={base!r} of type `{type(base).__name__}`."
+        )
+    if isinstance(base, keras.Sequential) and not is_graph_model(base):
+        raise ValueError(
+            "The base model has no known input shape. Start it with "
+            "`keras.Input(shape)`, or call it on a batch first. "
+            f"Received: the unbuilt Sequential model {base.name!r}."
+        )
+    if not is_graph_model(base):
+        raise ValueError(
+            "Only Sequential and Functional models can be widened, since the "
+            "layers of other models are not known. "
+            f"Received: the subclassed model `{type(base).__name__}`. Write "
+            "the network with two inputs, `network([inputs, prior])`, and "
+            "use `keras_zigzag.ZigZagModel(network, prior)`."
+        )
+    for layer in sublayers(base):
+        if isinstance(layer, (ConcatenatePrior, AddPrior)):
+            raise ValueError(
+                "The base model is already widened: its layer "
+                f"{layer.name!r} takes a prior. Received: base={base.name!r}. "
+                "Pass the model it was made from, or use "
+                "`keras_zigzag.ZigZagModel(network, prior)`."
+            )
+
+
+def check_layer(base: keras.Model, name: str) -> None:
+    names = [
+        layer.name
+        for layer in sublayers(base)
+        if layer is not base and layer.weights
+    ]
+    every = {layer.name for layer in sublayers(base)}
+    if name not in every or name == base.name:
+        raise ValueError(
+            f"The base model has no layer {name!r}. Received: layer={name!r}. "
+            f"Its layers with weights are {names}."
+        )
+
+
+def nothing_widened(base: keras.Model, layer: str | None) -> str:
+    if layer is not None:
+        return (
+            "The prior cannot enter at this layer: it reads no floats, or it "
+            f"lies inside another layer. Received: layer={layer!r}. Choose a "
+            "layer of the model, or of a model in it, that reads features."
+        )
+    reason = (
+        "all layers that could take the prior are frozen"
+        if base.weights and not base.trainable_weights
+        else "none of its layers mixes features"
+    )
+    return (
+        f"The base model cannot be widened: {reason}. "
+        f"Received: base={base.name!r} with the layers "
+        f"{[each.name for each in base.layers]}. It needs a trainable layer "
+        "such as `Dense` or `Conv2D`; otherwise write the network with two "
+        "inputs and use `keras_zigzag.ZigZagModel(network, prior)`."
+    )
+
+
+def prior_name(model: keras.Model) -> str:
+    """A name for the second input that no layer has."""
+    taken = {layer.name for layer in model.layers}
+    name = "prior"
+    while name in taken:
+        name += "_input"
+    return name

@@ -1,0 +1,312 @@
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_zigzag import distances
+from keras_zigzag.batches import TrainingInputs
+from keras_zigzag.graphs import functional_view
+from keras_zigzag.priors.prior import Prior
+from keras_zigzag.priors.resolve import get as get_prior
+from keras_zigzag.priors.resolve import resolve
+from keras_zigzag.splitting import SplitNetwork
+from keras_zigzag.uncertainty_model import UncertaintyModel
+from keras_zigzag.widening import check_base, widen_model
+
+Tensor = Any
+PASSES = ("both", "sampled")
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class ZigZagModel(UncertaintyModel):
+    """Uncertainty by two passes of one network.
+
+    The network takes a second argument, the prior. Training makes it give
+    the same answer with the prior blank and with the true answer in it:
+    `L(M(x, blank), y) + L(M(x, y), y)`. At inference its own first answer
+    goes in, `y0 = M(x, blank)`, `y1 = M(x, y0)`; the prediction is `y0` and
+    the uncertainty `‖y0 − y1‖`. On inputs unlike those of the training the
+    network does not know what to make of the answer, and the two differ.
+
+    Make one with `ZigZagModel.from_model`. The constructor is for networks
+    with two inputs of your own.
+
+    Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML).
+
+    Args:
+        network: Keras model called as `network([inputs, prior])`.
+        prior: A `keras_zigzag.priors.Prior`, or its name.
+        passes: `"both"` trains each batch with the prior blank and with the
+            answer, at twice the cost (the paper's loss, as the mean of the
+            two terms so that learning rates carry over). `"sampled"` gives
+            half of the samples the one and half the other, drawn anew for
+            each batch, at the cost of ordinary training. Defaults to
+            `"both"`.
+        distance: String or callable of `(first, second)`, see
+            `keras_zigzag.distances.get`. Defaults to `"norm"`.
+        num_passes: Integer, at least 2. Number of passes at inference; each
+            takes the answer of the one before, and the distance is that of
+            the last two. Defaults to `2`.
+        seed: Integer. Seed of `passes="sampled"`. Defaults to `None`.
+        **kwargs: Arguments of `keras.Model`.
+
+    Raises:
+        ValueError: If a name is unknown or a number out of its range.
+
+    Example:
+
+    >>> model = keras_zigzag.ZigZagModel.from_model(
+    ...     base, task="classification"
+    ... )
+    >>> model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")
+    >>> model.fit(x_train, y_train)
+    >>> model.predict(x_test)["uncertainty"]
+    """
+
+    def __init__(
+        self,
+        network: keras.Model,
+        prior: Prior | str,
+        passes: str = "both",
+        distance: Any = "norm",
+        num_passes: int = 2,
+        seed: int | None = None,
+        **kwargs: Any,
+    ):
+        kwargs.setdefault("dtype", network.dtype_policy)
+        super().__init__(**kwargs)
+        if passes not in PASSES:
+            raise ValueError(
+                f"Unknown passes. Expected one of {list(PASSES)}. "
+                f"Received: passes={passes!r}"
+            )
+        if not isinstance(num_passes, int) or num_passes < 2:
+            raise ValueError(
+                "`num_passes` must be an integer of 2 or more, since the "
+                "uncertainty is the distance of two passes. "
+                f"Received: num_passes={num_passes!r}"
+            )
+        self.network = network
+        self.prior = built_prior(network, prior)
+        self.passes = passes
+        self.distance = distances.get(distance)
+        self.num_passes = num_passes
+        self.seed = seed
+        self._seed_generator = keras.random.SeedGenerator(seed)
+        self._split = SplitNetwork(network)
+        self._check_distance()
+        if hasattr(network, "output_names"):
+            self.output_names = network.output_names
+        self.built = True
+
+    @classmethod
+    def from_model(
+        cls,
+        base: keras.Model,
+        task: Any = None,
+        prior: Any = None,
+        layer: str | None = None,
+        **kwargs: Any,
+    ) -> "ZigZagModel":
+        """Makes a ZigZag model of an ordinary one.
+
+        Args:
+            base: Sequential or Functional model, built, trained or not. It
+                is not changed; trained weights are kept.
+            task: `"classification"`, `"regression"` or `"binary"`; with
+                several outputs a list or dict with one of them per output.
+                Picks the prior. Defaults to `None`.
+            prior: A `keras_zigzag.priors.Prior` or its name, instead of the
+                one that `task` picks; with several outputs a list or dict.
+                Defaults to `None`.
+            layer: String. Name of the layer where the prior enters, see
+                `keras_zigzag.widen_model`. The later, the cheaper is
+                `predict`. Defaults to `None`: at the first.
+            **kwargs: Arguments of the constructor.
+
+        Returns:
+            A `ZigZagModel`, not compiled.
+
+        Raises:
+            ValueError: If the model cannot be widened, or neither `task` nor
+                `prior` is given, or they do not fit the model's outputs.
+
+        Example:
+
+        >>> model = keras_zigzag.ZigZagModel.from_model(
+        ...     base, task="regression", distance="l1"
+        ... )
+        >>> model.adapt(y_train)
+        """
+        check_base(base)
+        prior = resolve(functional_view(base), task=task, prior=prior)
+        network = widen_model(base, prior, layer=layer)
+        kwargs.setdefault("dtype", base.dtype_policy)
+        kwargs.setdefault("name", f"zigzag_{base.name}")
+        return cls(network, prior, **kwargs)
+
+    def adapt(self, targets: Any) -> None:
+        """Learns the scale of the targets, for priors that need it.
+
+        Args:
+            targets: Array of all training targets, in the structure of the
+                outputs, or a data set of `(inputs, targets)`.
+
+        Raises:
+            ValueError: If the prior learns nothing from targets.
+        """
+        if not hasattr(self.prior, "adapt"):
+            raise ValueError(
+                "Only a prior of values has something to learn from targets. "
+                f"Received: `adapt` on a `{type(self.prior).__name__}`. Leave "
+                "the call out."
+            )
+        self.prior.adapt(targets)
+
+    def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
+        features = self._split.trunk(inputs, training)
+        return self._split.head(features, self._blank(inputs), training)
+
+    def training_batch(
+        self, x: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        answer = self.prior.encode_targets(y)
+        size = ops.shape(answer)[0]
+        blank = ops.broadcast_to(
+            self.prior.encode_blank(size), ops.shape(answer)
+        )
+        if self.passes == "sampled":
+            is_blank, rows = self._draw(size)
+            axes = tuple(range(1, len(answer.shape)))
+            prior = ops.where(ops.expand_dims(is_blank, axes), blank, answer)
+            return TrainingInputs(x, prior, rows), y, sample_weight
+        prior = ops.concatenate([blank, answer], axis=0)
+        y, sample_weight = twice((y, sample_weight))
+        rows = ops.arange(size, dtype="int32")
+        return TrainingInputs(x, prior, rows), y, sample_weight
+
+    def call_training(
+        self, inputs: TrainingInputs, training: bool | None = None
+    ) -> Any:
+        features = self._split.trunk(inputs.inputs, training)
+        if self.passes == "both":
+            # One concatenated batch: two forward passes would give a batch
+            # normalisation two sets of statistics.
+            features = self._split.repeated(features)
+        return self._split.head(features, inputs.prior, training)
+
+    def loss_inputs(self, inputs: TrainingInputs) -> Any:
+        if self.passes == "sampled":
+            return inputs.inputs
+        return twice(inputs.inputs)
+
+    def estimate(self, inputs: Any) -> tuple[Any, Any]:
+        features = self._split.trunk(inputs, training=False)
+        first = self._split.head(features, self._blank(inputs), training=False)
+        previous, latest = None, first
+        for _ in range(self.num_passes - 1):
+            prior = self.prior.encode_prediction(latest)
+            previous = latest
+            latest = self._split.head(features, prior, training=False)
+        return first, self._distance(previous, latest)
+
+    def check_targets(self, targets: Any) -> None:
+        loss = self.loss if self.compiled else None
+        self.prior.check_targets(targets, loss)
+
+    def check_loss(self, loss: Any) -> None:
+        self.prior.check_loss(loss)
+
+    def input_signature(self) -> list[Any]:
+        inputs, _ = self.network.input
+        return [
+            keras.tree.map_structure(
+                lambda tensor: keras.InputSpec(
+                    shape=(None, *tensor.shape[1:]),
+                    dtype=tensor.dtype,
+                    name=tensor.name,
+                ),
+                inputs,
+            )
+        ]
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        serialize = keras.saving.serialize_keras_object
+        config.update(
+            {
+                "network": serialize(self.network),
+                "prior": serialize(self.prior),
+                "passes": self.passes,
+                "distance": distances.serialize(self.distance),
+                "num_passes": self.num_passes,
+                "seed": self.seed,
+            }
+        )
+        return config
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Any = None
+    ) -> "ZigZagModel":
+        config = dict(config)
+        for name in ("network", "prior", "dtype"):
+            if isinstance(config.get(name), dict):
+                config[name] = keras.saving.deserialize_keras_object(
+                    config[name], custom_objects=custom_objects
+                )
+        return cls(**config)
+
+    def _blank(self, inputs: Any) -> Tensor:
+        return self.prior.encode_blank(ops.shape(first_leaf(inputs))[0])
+
+    def _draw(self, size: Any) -> tuple[Tensor, Tensor]:
+        """Which half of the batch is blank, and rows of it."""
+        order = ops.argsort(
+            keras.random.uniform((size,), seed=self._seed_generator)
+        )
+        # The odd sample of an odd batch is blank half of the time.
+        coin = keras.random.uniform((), seed=self._seed_generator)
+        num_blank = (size + ops.cast(coin < 0.5, "int32")) // 2
+        is_blank = ops.cast(ops.argsort(order), "int32") < num_blank
+        if isinstance(size, int):
+            return is_blank, order[: max(size // 2, 1)]
+        return is_blank, order[: ops.maximum(size // 2, 1)]
+
+    def _distance(self, first: Any, second: Any) -> Any:
+        compared = self.prior.answer
+        if self.distance in distances.DIVERGENCES:
+            compared = self.prior.probabilities
+        return keras.tree.map_structure(
+            self.distance, compared(first), compared(second)
+        )
+
+    def _check_distance(self) -> None:
+        if self.distance in distances.DIVERGENCES:
+            self.prior.check_probabilities()
+
+
+def built_prior(network: keras.Model, prior: Any) -> Prior:
+    """The prior, built for the outputs of a network."""
+    prior = get_prior(prior)
+    if not prior.built:
+        prior.build(
+            keras.tree.map_structure(
+                lambda tensor: tensor.shape, network.output
+            )
+        )
+    return prior
+
+
+def first_leaf(inputs: Any) -> Tensor:
+    leaves = keras.tree.flatten(inputs)
+    return next(leaf for leaf in leaves if leaf is not None)
+
+
+def twice(structure: Any) -> Any:
+    return keras.tree.map_structure(
+        lambda leaf: (
+            None if leaf is None else ops.concatenate([leaf, leaf], axis=0)
+        ),
+        structure,
+    )
