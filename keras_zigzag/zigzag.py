@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_zigzag import distances
-from keras_zigzag.batches import TrainingInputs
+from keras_zigzag.batches import TrainingInputs, with_first_rows_again
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import get as get_prior
@@ -133,6 +133,7 @@ class ZigZagModel(UncertaintyModel):
 
         Example:
 
+        >>> base = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
         >>> model = keras_zigzag.ZigZagModel.from_model(
         ...     base, task="regression", distance="l1"
         ... )
@@ -172,33 +173,31 @@ class ZigZagModel(UncertaintyModel):
     ) -> tuple[Any, Any, Any]:
         answer = self.prior.encode_targets(y)
         size = ops.shape(answer)[0]
+        again = self._num_again(size)
+        y, sample_weight = with_first_rows_again((y, sample_weight), again)
+        answer = with_first_rows_again(answer, again)
         blank = ops.broadcast_to(
-            self.prior.encode_blank(size), ops.shape(answer)
+            self.prior.encode_blank(ops.shape(answer)[0]), ops.shape(answer)
         )
-        if self.passes == "sampled":
-            is_blank, rows = self._draw(size)
-            axes = tuple(range(1, len(answer.shape)))
-            prior = ops.where(ops.expand_dims(is_blank, axes), blank, answer)
-            return TrainingInputs(x, prior, rows), y, sample_weight
-        prior = ops.concatenate([blank, answer], axis=0)
-        y, sample_weight = twice((y, sample_weight))
-        rows = ops.arange(size, dtype="int32")
+        if self.passes == "both":
+            is_blank, rows = self._first_half(size)
+        else:
+            is_blank, rows = self._random_half(ops.shape(answer)[0])
+        axes = tuple(range(1, len(answer.shape)))
+        prior = ops.where(ops.expand_dims(is_blank, axes), blank, answer)
         return TrainingInputs(x, prior, rows), y, sample_weight
 
     def call_training(
         self, inputs: TrainingInputs, training: bool | None = None
     ) -> Any:
         features = self._split.trunk(inputs.inputs, training)
-        if self.passes == "both":
-            # One concatenated batch: two forward passes would give a batch
-            # normalisation two sets of statistics.
-            features = self._split.repeated(features)
+        # One concatenated batch: two forward passes would give a batch
+        # normalisation two sets of statistics.
+        features = self._split.again(features, self._num_again_in(inputs))
         return self._split.head(features, inputs.prior, training)
 
     def loss_inputs(self, inputs: TrainingInputs) -> Any:
-        if self.passes == "sampled":
-            return inputs.inputs
-        return twice(inputs.inputs)
+        return with_first_rows_again(inputs.inputs, self._num_again_in(inputs))
 
     def estimate(self, inputs: Any) -> tuple[Any, Any]:
         features = self._split.trunk(inputs, training=False)
@@ -260,8 +259,26 @@ class ZigZagModel(UncertaintyModel):
     def _blank(self, inputs: Any) -> Tensor:
         return self.prior.encode_blank(ops.shape(first_leaf(inputs))[0])
 
-    def _draw(self, size: Any) -> tuple[Tensor, Tensor]:
-        """Which half of the batch is blank, and rows of it."""
+    def _num_again(self, size: int | Tensor) -> int | Tensor:
+        """How many samples of a batch appear a second time in training."""
+        if self.passes == "both":
+            return size
+        # Half of a sample cannot be blank, so a single one is trained both
+        # ways; the metrics would otherwise have nothing to see.
+        if isinstance(size, int):
+            return max(2 - size, 0)
+        return ops.maximum(2 - size, 0)
+
+    def _num_again_in(self, inputs: TrainingInputs) -> int | Tensor:
+        return self._num_again(ops.shape(first_leaf(inputs.inputs))[0])
+
+    def _first_half(self, size: int | Tensor) -> tuple[Tensor, Tensor]:
+        """Which of `2 * size` rows are blank, as booleans and as indices."""
+        is_blank = ops.arange(2 * size, dtype="int32") < size
+        return is_blank, ops.arange(size, dtype="int32")
+
+    def _random_half(self, size: int | Tensor) -> tuple[Tensor, Tensor]:
+        """Which half of the rows are blank, and indices of such rows."""
         order = ops.argsort(
             keras.random.uniform((size,), seed=self._seed_generator)
         )
@@ -269,9 +286,7 @@ class ZigZagModel(UncertaintyModel):
         coin = keras.random.uniform((), seed=self._seed_generator)
         num_blank = (size + ops.cast(coin < 0.5, "int32")) // 2
         is_blank = ops.cast(ops.argsort(order), "int32") < num_blank
-        if isinstance(size, int):
-            return is_blank, order[: max(size // 2, 1)]
-        return is_blank, order[: ops.maximum(size // 2, 1)]
+        return is_blank, order[: size // 2]
 
     def _distance(self, first: Any, second: Any) -> Any:
         compared = self.prior.answer
@@ -301,12 +316,3 @@ def built_prior(network: keras.Model, prior: Any) -> Prior:
 def first_leaf(inputs: Any) -> Tensor:
     leaves = keras.tree.flatten(inputs)
     return next(leaf for leaf in leaves if leaf is not None)
-
-
-def twice(structure: Any) -> Any:
-    return keras.tree.map_structure(
-        lambda leaf: (
-            None if leaf is None else ops.concatenate([leaf, leaf], axis=0)
-        ),
-        structure,
-    )
