@@ -100,7 +100,10 @@ class AddPrior(keras.layers.Layer):
         projected = ops.matmul(
             lay_on(prior, features, axis, channels_last=True), self.projection
         )
-        return features + ops.moveaxis(projected, -1, axis)
+        last = len(features.shape) - 1
+        if axis != last:
+            projected = ops.moveaxis(projected, last, axis)
+        return features + projected
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask[0] if isinstance(mask, (list, tuple)) else mask
@@ -187,7 +190,10 @@ def lay_on(
     for place, size in enumerate(spatial, start=1):
         prior = nearest(prior, size, place)
     prior = ops.broadcast_to(prior, (*sizes, prior.shape[-1]))
-    return prior if channels_last else ops.moveaxis(prior, -1, axis)
+    last = len(sizes)
+    if channels_last or axis == last:
+        return prior
+    return ops.moveaxis(prior, last, axis)
 
 
 def nearest(prior: Tensor, size: Any, axis: int) -> Tensor:
