@@ -21,7 +21,7 @@ from pathlib import Path
 import keras
 
 from keras_zigzag.benchmark.cost_cases import CASES, Case, build_contestant
-from keras_zigzag.benchmark.cost_measure import measure_case
+from keras_zigzag.benchmark.cost_measure import CLOCKS, measure_case
 from keras_zigzag.benchmark.cost_table import Row, Spread, format_table
 
 IMPORT_TARGET = 0.1
@@ -50,12 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows: list[Row] = []
     for name, case in cases.items():
         report(f"{case.title}: building")
-        for row in measure_case(name, case, repeats, (repeats + 2) // 3):
+        measured = measure_case(
+            name, case, repeats, (repeats + 2) // 3, options.clock
+        )
+        for row in measured:
             rows.append(row)
             report(f"{row.model}: {row.quantity}")
     report("imports")
     imports = time_imports(repeats)
-    print(describe_setting(cases, repeats))
+    print(describe_setting(cases, repeats, options.clock))
     print()
     print(format_table(rows))
     print()
@@ -78,6 +81,12 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--batch-size", type=int, help="instead of the one of each model"
+    )
+    parser.add_argument(
+        "--clock",
+        choices=CLOCKS,
+        default="wall",
+        help="cpu on a machine that is not free; of no use with a GPU",
     )
     parser.add_argument(
         "--quick", action="store_true", help="3 repeats of half the batches"
@@ -131,7 +140,7 @@ def format_imports(base: Spread, added: Spread) -> str:
     )
 
 
-def describe_setting(cases: dict[str, Case], repeats: int) -> str:
+def describe_setting(cases: dict[str, Case], repeats: int, clock: str) -> str:
     batches = ", ".join(
         f"{name} {case.batch_size} × {case.num_steps}"
         for name, case in cases.items()
@@ -141,7 +150,7 @@ def describe_setting(cases: dict[str, Case], repeats: int) -> str:
         f"Keras {keras.version()} on {keras.backend.backend()}, "
         f"{os.cpu_count()} cores ({platform.machine()}), "
         f"{keras.config.dtype_policy().name}, "
-        f"jit_compile={first.jit_compile}; {repeats} repeats; "
+        f"jit_compile={first.jit_compile}; {repeats} repeats of {clock} time; "
         f"batch size × batches per run: {batches}."
     )
 

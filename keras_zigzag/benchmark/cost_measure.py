@@ -22,36 +22,40 @@ from keras_zigzag.benchmark.cost_table import Row, compare
 Models = dict[str, keras.Model]
 Run = Callable[[], object]
 
+# CPU time, of all threads together, does not see what else the machine does.
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+
 
 def measure_case(
-    name: str, case: Case, repeats: int, memory_repeats: int
+    name: str, case: Case, repeats: int, memory_repeats: int, clock: str
 ) -> Iterator[Row]:
     """Yields the rows of one case, each as soon as it is measured."""
     models = {key: build_contestant(case, key) for key in CONTESTANTS}
     yield compare_parameters(case, models)
-    yield from compare_fit(case, models, repeats)
-    yield compare_predict(case, models, repeats)
-    yield compare_export(case, models, repeats)
+    yield from compare_fit(case, models, repeats, clock)
+    yield compare_predict(case, models, repeats, clock)
+    yield compare_export(case, models, repeats, clock)
     yield from compare_memory(name, case, memory_repeats)
 
 
 def time_interleaved(
-    runs: dict[str, Run], repeats: int
+    runs: dict[str, Run], repeats: int, clock: str = "wall"
 ) -> dict[str, list[float]]:
     """Returns the seconds of each run, taken in turn in alternating order.
 
     Everything runs twice before the first measurement, so that tracing,
     compiling and the first allocations are not in it.
     """
+    now = CLOCKS[clock]
     for run in [*runs.values()] * 2:
         run()
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for repeat in range(repeats):
         names = list(runs) if repeat % 2 == 0 else list(reversed(runs))
         for name in names:
-            start = time.perf_counter()
+            start = now()
             runs[name]()
-            seconds[name].append(time.perf_counter() - start)
+            seconds[name].append(now() - start)
     return seconds
 
 
@@ -60,7 +64,9 @@ def compare_parameters(case: Case, models: Models) -> Row:
     return to_row(case, "parameters", [base], [zigzag], "parameters")
 
 
-def compare_fit(case: Case, models: Models, repeats: int) -> Iterator[Row]:
+def compare_fit(
+    case: Case, models: Models, repeats: int, clock: str
+) -> Iterator[Row]:
     x, y = make_data(case, case.num_steps * case.batch_size)
 
     def fit_of(model: keras.Model) -> Run:
@@ -69,7 +75,7 @@ def compare_fit(case: Case, models: Models, repeats: int) -> Iterator[Row]:
         )
 
     runs = {key: fit_of(model) for key, model in models.items()}
-    seconds = time_interleaved(runs, repeats)
+    seconds = time_interleaved(runs, repeats, clock)
     for passes in ("both", "sampled"):
         yield to_row(
             case,
@@ -79,14 +85,16 @@ def compare_fit(case: Case, models: Models, repeats: int) -> Iterator[Row]:
         )
 
 
-def compare_predict(case: Case, models: Models, repeats: int) -> Row:
+def compare_predict(
+    case: Case, models: Models, repeats: int, clock: str
+) -> Row:
     x, _ = make_data(case, case.num_steps * case.batch_size)
 
     def predict_of(model: keras.Model) -> Run:
         return lambda: model.predict(x, batch_size=case.batch_size, verbose=0)
 
     runs = {key: predict_of(models[key]) for key in ("base", "both")}
-    seconds = time_interleaved(runs, repeats)
+    seconds = time_interleaved(runs, repeats, clock)
     return to_row(
         case,
         "predict",
@@ -95,7 +103,7 @@ def compare_predict(case: Case, models: Models, repeats: int) -> Row:
     )
 
 
-def compare_export(case: Case, models: Models, repeats: int) -> Row:
+def compare_export(case: Case, models: Models, repeats: int, clock: str) -> Row:
     quantity = "exported SavedModel"
     if keras.backend.backend() != "tensorflow":
         reason = "skipped: needs the TensorFlow backend"
@@ -106,7 +114,7 @@ def compare_export(case: Case, models: Models, repeats: int) -> Row:
             key: load_exported(models[key], Path(directory) / key, x)
             for key in ("base", "both")
         }
-        seconds = time_interleaved(runs, case.num_steps * repeats)
+        seconds = time_interleaved(runs, case.num_steps * repeats, clock)
     return to_row(case, quantity, seconds["base"], seconds["both"])
 
 

@@ -1,5 +1,7 @@
 import dataclasses
 import json
+import subprocess
+import sys
 
 import keras
 import pytest
@@ -98,17 +100,37 @@ def test_peak_memory_in_a_fresh_process():
     assert cost_memory.peak_growth("mlp", "both", "predict", 2) > 0
 
 
-def test_failing_process_is_reported():
-    with pytest.raises(RuntimeError, match="KeyError: 'no-such-case'"):
-        cost_memory.peak_growth("no-such-case", "both", "fit", 2)
-
-
-def test_import_times():
-    base, added = cost.time_imports(repeats=1)
-    assert base.median > 0 and added.median >= 0
-    assert "adds 0.200 s" in cost.format_imports(
-        Spread(3.0, 3.0, 3.0), Spread(0.2, 0.2, 0.2)
+def test_failing_process_is_reported(monkeypatch):
+    failing = ["-c", "import sys; sys.exit('no memory')"]
+    run = subprocess.run
+    monkeypatch.setattr(
+        cost_memory.subprocess,
+        "run",
+        lambda _, **kwargs: run([sys.executable, *failing], **kwargs),
     )
+    with pytest.raises(RuntimeError, match="'fit', '2'.*failed:\nno memory"):
+        cost_memory.peak_growth("mlp", "both", "fit", 2)
+
+
+def test_import_times(monkeypatch):
+    monkeypatch.setattr(cost, "TIME_IMPORTS", "print('log', 2.0, 0.5)")
+    base, added = cost.time_imports(repeats=2)
+    assert (base.median, added.median) == (2.0, 0.5)
+
+
+def test_code_that_times_imports(capsys):
+    exec(cost.TIME_IMPORTS, {})
+    base, added = map(float, capsys.readouterr().out.split())
+    assert base > 0 and added > 0
+
+
+@pytest.mark.parametrize(
+    "added, verdict", [(0.05, "s: reached"), (0.2, "s: not reached")]
+)
+def test_import_sentence(added, verdict):
+    spreads = (Spread(seconds, seconds, seconds) for seconds in (3.0, added))
+    sentence = cost.format_imports(*spreads)
+    assert f"adds {added:.3f} s" in sentence and verdict in sentence
 
 
 def test_main_from_end_to_end(monkeypatch, capsys, tmp_path):
