@@ -6,8 +6,13 @@ from keras import ops
 
 from keras_zigzag.batches import ScoringInputs, TrainingInputs
 from keras_zigzag.checks import check_not_empty, first_targets
+from keras_zigzag.finite import (
+    any_not_finite,
+    unknown_unless_finite,
+    unknown_where,
+)
 from keras_zigzag.prior_layers import TakeRows
-from keras_zigzag.serving import ServingModel
+from keras_zigzag.serving import export_serving_model
 
 Tensor = Any
 
@@ -105,13 +110,19 @@ class UncertaintyModel(keras.Model):
             model's outputs, and `"uncertainty"`, float32 tensors of shape
             `(batch_size,)`, or `(batch_size, ...)` for dense outputs.
         """
-        inputs = keras.tree.map_structure(ops.convert_to_tensor, inputs)
+        inputs = keras.tree.map_structure(
+            lambda leaf: None if leaf is None else ops.convert_to_tensor(leaf),
+            inputs,
+        )
         prediction, uncertainty = self.estimate(inputs)
-        bad = has_bad_value(inputs)
-        if bad is not None:
-            uncertainty = keras.tree.map_structure(
-                lambda score: not_a_number_where(bad, score), uncertainty
-            )
+        bad = any_not_finite(inputs)
+        uncertainty = keras.tree.map_structure(
+            lambda score, answer: unknown_unless_finite(
+                unknown_where(bad, score), answer
+            ),
+            uncertainty,
+            prediction,
+        )
         return {"prediction": prediction, "uncertainty": uncertainty}
 
     def train_step(self, *args: Any) -> Any:
@@ -203,18 +214,20 @@ class UncertaintyModel(keras.Model):
                 `"litert"` or `"torch"`, as far as the backend offers it.
             verbose: Boolean. Whether to print a message. Defaults to `None`,
                 which leaves it to Keras.
-            input_signature: Structure of `keras.InputSpec`. Defaults to the
-                inputs of the base model with a free batch size.
+            input_signature: List with the structure of `keras.InputSpec`.
+                Defaults to the inputs of the base model with a free batch
+                size.
             **kwargs: Further arguments of `keras.Model.export`.
 
-        The artifact has the outputs `prediction` and `uncertainty`; with
+        The inputs of the artifact have the names of the base model's
+        `keras.Input`s, the outputs are `prediction` and `uncertainty`; with
         several outputs of the base model `prediction_<name>` and
-        `uncertainty_<name>`.
+        `uncertainty_<name>`, or `_<index>` if they are a list.
         """
-        serving = ServingModel(self)
         if input_signature is None:
             input_signature = self.input_signature()
-        serving.export(
+        export_serving_model(
+            self,
             filepath,
             format=format,
             verbose=verbose,
@@ -244,26 +257,3 @@ class UncertaintyModel(keras.Model):
             for variable in self.non_trainable_variables
         ]
         return result, [(trainable, non_trainable, *rest)]
-
-
-def has_bad_value(inputs: Any) -> Tensor | None:
-    """Which samples hold a value that is not finite, `(batch_size,)`."""
-    bad = None
-    for tensor in keras.tree.flatten(inputs):
-        if "float" not in keras.backend.standardize_dtype(tensor.dtype):
-            continue
-        # A comparison, since a difference or a product may be simplified
-        # away by the compilers of the export formats.
-        largest = 3.4028234e38
-        finite = ops.less_equal(ops.abs(ops.cast(tensor, "float32")), largest)
-        axes = tuple(range(1, len(tensor.shape)))
-        worst = ops.min(ops.cast(finite, "float32"), axis=axes)
-        this = ops.less(worst, 0.5)
-        bad = this if bad is None else ops.logical_or(bad, this)
-    return bad
-
-
-def not_a_number_where(bad: Tensor, score: Tensor) -> Tensor:
-    score = ops.cast(score, "float32")
-    axes = tuple(range(1, len(score.shape)))
-    return ops.where(ops.expand_dims(bad, axes), float("nan"), score)
