@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_zigzag import distances
 from keras_zigzag.batches import TrainingInputs, with_first_rows_again
+from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import get as get_prior
@@ -292,8 +293,14 @@ class ZigZagModel(UncertaintyModel):
         compared = self.prior.answer
         if self.distance in distances.DIVERGENCES:
             compared = self.prior.probabilities
+
+        def distance(first: Tensor, second: Tensor) -> Tensor:
+            # An infinite answer is a very small maximum, for example.
+            score = self.distance(first, second)
+            return unknown_unless_finite(score, first, second)
+
         return keras.tree.map_structure(
-            self.distance, compared(first), compared(second)
+            distance, compared(first), compared(second)
         )
 
     def _check_distance(self) -> None:

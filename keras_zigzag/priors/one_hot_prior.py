@@ -89,7 +89,7 @@ class OneHotPrior(Prior):
     def feedback_values(self, prediction: Tensor) -> Tensor:
         if self.feedback == "soft":
             return self.answer(prediction)
-        return first_maximum(prediction)
+        return first_maximum(prediction, self.num_classes)
 
     def is_given(self, values: Tensor) -> Tensor:
         # A label that the loss ignores has no channel of its own.
@@ -174,14 +174,13 @@ class OneHotPrior(Prior):
             )
 
 
-def first_maximum(scores: Tensor) -> Tensor:
+def first_maximum(scores: Tensor, num_classes: int) -> Tensor:
     """One-hot of the first largest score, `(..., num_classes)`.
 
     By comparison, since `ops.argmax` lowers to an operation on TensorFlow
     that the ONNX and OpenVINO converters refuse.
     """
     scores = ops.cast(scores, "float32")
-    num_classes = scores.shape[-1]
     indices = ops.arange(num_classes, dtype="float32")
     largest = ops.max(scores, axis=-1, keepdims=True)
     candidates = ops.where(
