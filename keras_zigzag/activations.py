@@ -4,6 +4,41 @@ from typing import Any
 
 import keras
 
+from keras_zigzag.graphs import is_graph_model
+
+# Layers and operations that only move values or take means of them: what
+# goes in as logits or as probabilities comes out as such.
+TRANSPARENT = (
+    "Identity",
+    "Reshape",
+    "Flatten",
+    "Permute",
+    "Transpose",
+    "Squeeze",
+    "ExpandDims",
+    "Cast",
+    "Dropout",
+    "ActivityRegularization",
+    "Concatenate",
+    "Average",
+    *(
+        f"{kind}{rank}D"
+        for kind in (
+            "Cropping",
+            "UpSampling",
+            "AveragePooling",
+            "GlobalAveragePooling",
+        )
+        for rank in (1, 2, 3)
+    ),
+)
+OPERATIONS = {
+    "Softmax": "softmax",
+    "Sigmoid": "sigmoid",
+    "LogSoftmax": "log_softmax",
+}
+LOGITS = ("linear", "log_softmax")
+
 
 def output_activations(model: keras.Model) -> list[str | None]:
     """Activation of each output of a model.
@@ -19,39 +54,33 @@ def output_activations(model: keras.Model) -> list[str | None]:
     return [_activation(tensor) for tensor in model.outputs]
 
 
+def gives_logits(activation: str | None) -> bool:
+    """Whether outputs that end so are logits; unknown ones are not."""
+    return activation in LOGITS
+
+
 def _activation(tensor: Any) -> str | None:
-    layer, _, index = tensor._keras_history
-    if isinstance(layer, keras.Function):
+    called, node, index = tensor._keras_history
+    layer = called
+    if is_graph_model(layer):
         return _activation(layer.outputs[index])
-    if isinstance(layer, keras.Sequential):
-        return _activation(layer.outputs[0])
-    if isinstance(layer, keras.layers.Softmax):
-        return "softmax"
+    if isinstance(layer, keras.layers.TimeDistributed):
+        layer = layer.layer
+    kind = type(layer).__name__
+    if kind in OPERATIONS and type(layer).__module__.startswith("keras."):
+        return OPERATIONS[kind]
     activation = getattr(layer, "activation", None)
-    if activation is None:
-        return _of_operation(layer, tensor)
     name = getattr(activation, "__name__", None)
-    if name == "linear" and isinstance(layer, keras.layers.Activation):
-        # `Activation("linear", dtype="float32")` after a softmax is how a
-        # mixed-precision model returns float32.
-        return _activation(layer.input)
-    return name
+    # `Activation("linear", dtype="float32")` after a softmax is how a
+    # mixed-precision model returns float32.
+    passes_on = kind in TRANSPARENT or (
+        isinstance(layer, keras.layers.Activation) and name == "linear"
+    )
+    return _before(called, node) if passes_on else name
 
 
-TRANSPARENT = (
-    "Identity",
-    "Reshape",
-    "Flatten",
-    "Squeeze",
-    "ExpandDims",
-    "Cast",
-)
-
-
-def _of_operation(operation: Any, tensor: Any) -> str | None:
-    kind = type(operation).__name__
-    if kind in ("Softmax", "Sigmoid"):
-        return kind.lower()
-    if kind in TRANSPARENT:
-        return _activation(operation.input)
-    return None
+def _before(layer: Any, node: int) -> str | None:
+    """The activation of what a call of a layer reads, if it is but one."""
+    inputs = layer._inbound_nodes[node].input_tensors
+    found = {_activation(tensor) for tensor in inputs}
+    return found.pop() if len(found) == 1 else None

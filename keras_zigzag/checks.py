@@ -1,7 +1,7 @@
 """Checks of the data that a user hands to a model, before Keras sees it."""
 
-import itertools
-from collections.abc import Iterator
+import types
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import keras
@@ -11,66 +11,125 @@ from keras import ops
 
 def check_not_empty(x: Any) -> None:
     """Raises a `ValueError` for arrays without samples."""
-    for array in keras.tree.flatten(x) if _is_data(x) else []:
-        if len(array.shape) > 0 and array.shape[0] == 0:
+    for array in keras.tree.flatten(x) if is_data(x) else []:
+        if np.ndim(array) > 0 and array.shape[0] == 0:
             raise ValueError(
                 "There are no samples. "
                 f"Received: an array of shape {tuple(array.shape)}."
             )
 
 
-def first_targets(x: Any, y: Any) -> tuple[Any, Any]:
-    """The targets that can be checked before training starts.
+def checked_data(check: Callable[[Any], None], x: Any, y: Any = None) -> Any:
+    """Checks what can be checked before training starts.
 
     Args:
+        check: Function of the targets that raises if they are bad. It gets
+            all targets of arrays, the first batch of targets of a data set,
+            or `None` if there are none.
         x: Inputs, or a data set.
         y: Targets, or `None`.
 
     Returns:
-        `x` to go on with, and all targets of arrays, the first batch of
-        targets of a data set, or `None`.
+        `x` to go on with.
+
+    Raises:
+        ValueError: If there are no samples, or from `check`.
     """
+    check_not_empty(x)
     if y is not None:
-        return x, _as_numpy(y)
-    if _is_data(x):
-        return x, None
-    if isinstance(x, keras.utils.PyDataset):
-        return x, _targets_of(x[0])
-    if isinstance(x, Iterator):
+        check(_as_arrays(y))
+    elif is_data(x):
+        check(None)
+    elif isinstance(x, types.GeneratorType):
+        batch = _first_batch(x)
+        _check_batch(check, batch)
         # The batch that was looked at goes back in front.
-        batch = next(x, None)
-        rest = itertools.chain([] if batch is None else [batch], x)
-        return rest, _targets_of(batch)
+        return _with_first(batch, x)
+    elif _is_data_set(x):
+        _check_batch(check, _first_batch(batches_of(x)))
+    return x
+
+
+def checked_validation(check: Callable[[Any], None], data: Any) -> Any:
+    """As `checked_data`, for `validation_data`: `(x, y)` or a data set."""
+    if data is None:
+        return None
     try:
-        return x, _targets_of(next(iter(x), None))
-    except TypeError:
-        return x, None
+        if isinstance(data, (tuple, list)):
+            checked_data(check, *data[:2])
+            return data
+        return checked_data(check, data)
+    except ValueError as error:
+        raise ValueError(f"In `validation_data`: {error}") from error
 
 
-def _is_data(x: Any) -> bool:
-    """Whether these are arrays or tensors rather than a data set."""
-    leaves = keras.tree.flatten(x)
-    return bool(leaves) and all(
-        isinstance(leaf, np.ndarray) or ops.is_tensor(leaf) for leaf in leaves
+def batches_of(data: Any) -> Iterator[Any]:
+    """The batches of a data set, once."""
+    if isinstance(data, keras.utils.PyDataset):
+        return (data[index] for index in range(len(data)))
+    return iter(data)
+
+
+def is_array(data: Any) -> bool:
+    """Whether this is an array, a tensor or a column of a table."""
+    return (
+        isinstance(data, np.ndarray)
+        or ops.is_tensor(data)
+        or (hasattr(data, "__array__") and hasattr(data, "shape"))
     )
 
 
-def _targets_of(batch: Any) -> Any:
-    if not isinstance(batch, (list, tuple)) or len(batch) < 2:
-        return None
-    return _as_numpy(batch[1])
+def is_data(x: Any) -> bool:
+    """Whether these are arrays or tensors rather than a data set."""
+    leaves = keras.tree.flatten(x)
+    return bool(leaves) and all(is_array(leaf) for leaf in leaves)
 
 
-def _as_numpy(targets: Any) -> Any:
-    def convert(leaf: Any) -> np.ndarray:
-        if ops.is_tensor(leaf):
-            return ops.convert_to_numpy(leaf)
-        return np.asarray(leaf)
+def as_array(data: Any) -> np.ndarray:
+    """Numbers of any kind as a NumPy array."""
+    if ops.is_tensor(data):
+        return ops.convert_to_numpy(data)
+    return np.asarray(data)
 
-    if isinstance(targets, dict):
-        return {name: convert(leaf) for name, leaf in targets.items()}
-    if isinstance(targets, (list, tuple)) and any(
-        hasattr(leaf, "shape") for leaf in targets
+
+def _is_data_set(x: Any) -> bool:
+    # Keras says what it makes of anything else.
+    return isinstance(x, keras.utils.PyDataset) or (
+        isinstance(x, Iterable) and not keras.tree.is_nested(x)
+    )
+
+
+def _first_batch(batches: Iterator[Any]) -> Any:
+    try:
+        return next(batches)
+    except StopIteration:
+        raise ValueError(
+            "There are no samples. Received: a data set without batches."
+        ) from None
+
+
+def _with_first(batch: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    yield batch
+    yield from rest
+
+
+def _check_batch(check: Callable[[Any], None], batch: Any) -> None:
+    has_targets = isinstance(batch, (list, tuple)) and len(batch) > 1
+    targets = batch[1] if has_targets else None
+    if targets is None:
+        check(None)
+    # The batches of a distributed data set are spread over devices, and not
+    # for us to read.
+    elif all(
+        is_array(leaf) or isinstance(leaf, (int, float, str))
+        for leaf in keras.tree.flatten(targets)
     ):
-        return [convert(leaf) for leaf in targets]
-    return convert(targets)
+        check(_as_arrays(targets))
+
+
+def _as_arrays(targets: Any) -> Any:
+    if isinstance(targets, dict):
+        return {name: as_array(leaf) for name, leaf in targets.items()}
+    if isinstance(targets, (list, tuple)) and is_data(targets):
+        return [as_array(leaf) for leaf in targets]
+    return as_array(targets)

@@ -33,7 +33,10 @@ def norm(first: Tensor, second: Tensor) -> Tensor:
     >>> keras_zigzag.distances.norm([[3.0, 0.0]], [[0.0, 4.0]])
     [5.]
     """
-    return ops.sqrt(ops.sum(ops.square(_difference(first, second)), axis=-1))
+    square = ops.sum(ops.square(_difference(first, second)), axis=-1)
+    # The root has no derivative at zero, where the answers are equal.
+    is_zero = ops.equal(square, 0.0)
+    return ops.where(is_zero, 0.0, ops.sqrt(ops.where(is_zero, 1.0, square)))
 
 
 def l1(first: Tensor, second: Tensor) -> Tensor:
@@ -65,7 +68,7 @@ def cross_entropy(first: Tensor, second: Tensor) -> Tensor:
 
     Args and returns as for `norm`; the answers are probabilities.
     """
-    return -ops.sum(second * _log(first), axis=-1)
+    return -ops.sum(_float32(second) * _log(first), axis=-1)
 
 
 def kl(first: Tensor, second: Tensor) -> Tensor:
@@ -73,7 +76,9 @@ def kl(first: Tensor, second: Tensor) -> Tensor:
 
     Args and returns as for `norm`; the answers are probabilities.
     """
-    return ops.sum(second * (_log(second) - _log(first)), axis=-1)
+    ratio = _log(second) - _log(first)
+    # Rounding must not make it negative.
+    return ops.maximum(ops.sum(_float32(second) * ratio, axis=-1), 0.0)
 
 
 def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:
@@ -83,7 +88,7 @@ def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:
 
     Args and returns as for `norm`; the answers are probabilities.
     """
-    first, second = ops.convert_to_tensor(first), ops.convert_to_tensor(second)
+    first, second = _float32(first), _float32(second)
     middle = (first + second) / 2.0
     return (kl(middle, first) + kl(middle, second)) / 2.0
 
@@ -144,9 +149,13 @@ def serialize(distance: Distance) -> Any:
 
 
 def _difference(first: Tensor, second: Tensor) -> Tensor:
-    return ops.subtract(ops.cast(first, "float32"), ops.cast(second, "float32"))
+    return ops.subtract(_float32(first), _float32(second))
 
 
 def _log(probabilities: Tensor) -> Tensor:
     # 0 log 0 is 0 in the limit; the smallest normal float32 keeps it finite.
-    return ops.log(ops.maximum(probabilities, 1.2e-38))
+    return ops.log(ops.maximum(_float32(probabilities), 1.2e-38))
+
+
+def _float32(answer: Tensor) -> Tensor:
+    return ops.cast(ops.convert_to_tensor(answer), "float32")

@@ -5,7 +5,11 @@ import keras
 from keras import ops
 
 from keras_zigzag.batches import ScoringInputs, TrainingInputs
-from keras_zigzag.checks import check_not_empty, first_targets
+from keras_zigzag.checks import (
+    check_not_empty,
+    checked_data,
+    checked_validation,
+)
 from keras_zigzag.finite import (
     any_not_finite,
     unknown_unless_finite,
@@ -77,7 +81,7 @@ class UncertaintyModel(keras.Model):
         return inputs.inputs
 
     def check_targets(self, targets: Any) -> None:
-        """Raises a `ValueError` if these cannot be the targets."""
+        """Raises a `ValueError` if these, or `None`, cannot be the targets."""
 
     def check_loss(self, loss: Any) -> None:
         """Raises a `ValueError` if the loss contradicts the outputs."""
@@ -164,11 +168,18 @@ class UncertaintyModel(keras.Model):
     def fit(
         self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
-        check_not_empty(x)
-        x, targets = first_targets(x, y)
-        if targets is not None:
-            self.check_targets(targets)
+        x = checked_data(self.check_targets, x, y)
+        if "validation_data" in kwargs:
+            kwargs["validation_data"] = checked_validation(
+                self.check_targets, kwargs["validation_data"]
+            )
         return super().fit(x, y, *args, **kwargs)
+
+    def train_on_batch(
+        self, x: Any, y: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        checked_data(self.check_targets, x, y)
+        return super().train_on_batch(x, y, *args, **kwargs)
 
     def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         check_not_empty(x)

@@ -15,7 +15,7 @@ from keras_zigzag.graphs import (
 )
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from keras_zigzag.priors.prior import Prior
-from keras_zigzag.priors.resolve import get
+from keras_zigzag.priors.resolve import resolve
 from keras_zigzag.wide_layer import WideCall, WideLayer, make_wide
 
 
@@ -64,14 +64,7 @@ def widen_model(
     [(None, 8), (None, 4)]
     """
     check_base(base)
-    output = functional_view(base).output
-    prior = get(prior)
-    if not prior.built:
-        shapes = keras.tree.map_structure(lambda tensor: tensor.shape, output)
-        is_single = len(keras.tree.flatten(output)) == 1
-        prior.build(
-            keras.tree.flatten(output)[0].shape if is_single else shapes
-        )
+    prior = resolve(functional_view(base), prior=prior)
     if layer is not None:
         check_layer(base, layer)
     shape = (*prior.spatial_shape, prior.num_channels)

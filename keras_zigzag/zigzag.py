@@ -8,7 +8,6 @@ from keras_zigzag.batches import TrainingInputs, with_first_rows_again
 from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.priors.prior import Prior
-from keras_zigzag.priors.resolve import get as get_prior
 from keras_zigzag.priors.resolve import resolve
 from keras_zigzag.splitting import SplitNetwork
 from keras_zigzag.uncertainty_model import UncertaintyModel
@@ -88,7 +87,7 @@ class ZigZagModel(UncertaintyModel):
                 f"Received: num_passes={num_passes!r}"
             )
         self.network = network
-        self.prior = built_prior(network, prior)
+        self.prior = resolve(network, prior=prior)
         self.passes = passes
         self.distance = distances.get(distance)
         self.num_passes = num_passes
@@ -211,6 +210,12 @@ class ZigZagModel(UncertaintyModel):
         return first, self._distance(previous, latest)
 
     def check_targets(self, targets: Any) -> None:
+        if targets is None:
+            raise ValueError(
+                "Training needs targets, since the answer is an input too. "
+                "Received: y=None. Pass `fit(x, y)`, or a data set of "
+                "`(inputs, targets)`."
+            )
         loss = self.loss if self.compiled else None
         self.prior.check_targets(targets, loss)
 
@@ -306,18 +311,6 @@ class ZigZagModel(UncertaintyModel):
     def _check_distance(self) -> None:
         if self.distance in distances.DIVERGENCES:
             self.prior.check_probabilities()
-
-
-def built_prior(network: keras.Model, prior: Any) -> Prior:
-    """The prior, built for the outputs of a network."""
-    prior = get_prior(prior)
-    if not prior.built:
-        prior.build(
-            keras.tree.map_structure(
-                lambda tensor: tensor.shape, network.output
-            )
-        )
-    return prior
 
 
 def first_leaf(inputs: Any) -> Tensor:

@@ -7,8 +7,9 @@ from keras import ops
 from keras_zigzag.priors.losses import check_from_logits
 from keras_zigzag.priors.prior import (
     Prior,
-    Shape,
     Tensor,
+    first,
+    only,
     require_feedback,
     require_finite,
 )
@@ -49,6 +50,8 @@ class BinaryPrior(Prior):
     [[0., 1., 1.]]
     """
 
+    counted = "label"
+
     def __init__(
         self,
         num_labels: int | None = None,
@@ -58,20 +61,15 @@ class BinaryPrior(Prior):
         blank: float = 0.0,
         **kwargs: Any,
     ):
-        super().__init__(presence=presence, blank=blank, **kwargs)
-        self.num_labels = num_labels
+        super().__init__(
+            num_outputs=num_labels, presence=presence, blank=blank, **kwargs
+        )
         self.feedback = require_feedback(feedback)
         self.from_logits = bool(from_logits)
 
-    def build(self, output_shape: Shape) -> None:
-        super().build(output_shape)
-        if self.num_labels not in (None, self.num_outputs):
-            raise ValueError(
-                "The base model must have one output per label. "
-                f"Received: num_labels={self.num_labels} and an output of "
-                f"shape {output_shape}."
-            )
-        self.num_labels = self.num_outputs
+    @property
+    def num_labels(self) -> int:
+        return self.num_outputs
 
     def target_values(self, targets: Tensor) -> Tensor:
         targets = ops.cast(ops.convert_to_tensor(targets), "float32")
@@ -95,16 +93,16 @@ class BinaryPrior(Prior):
         """Raises nothing: the answer is a distribution."""
 
     def check_loss(self, loss: Any) -> None:
-        check_from_logits(loss, self.from_logits, "sigmoid")
+        check_from_logits(only(loss), self.from_logits, "sigmoid")
 
-    def check_targets(self, targets: np.ndarray, loss: Any = None) -> None:
+    def check_values(self, targets: np.ndarray, loss: Any = None) -> None:
         require_finite(targets)
         check_value_shape(self, targets.shape)
         outside = (targets < 0) | (targets > 1)
         if outside.any():
             raise ValueError(
                 "Binary labels must be 0 or 1. "
-                f"Received: y with {targets[outside].reshape(-1)[0].item()}. "
+                f"Received: y with the label {first(outside, targets)}. "
                 "For labels of more than two classes use "
                 "`task='classification'`."
             )

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
-from keras_zigzag.priors.prior import Tensor
+from keras_zigzag.priors.prior import Tensor, only
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -75,7 +75,7 @@ class IndexPrior(OneHotPrior):
         return 1
 
     def encode_targets(self, targets: Tensor) -> Tensor:
-        one_hot = self.one_hot(targets)
+        one_hot = self.one_hot(only(targets))
         return self._with_presence(self._index(one_hot), self.is_given(one_hot))
 
     def feedback_values(self, prediction: Tensor) -> Tensor:

@@ -5,7 +5,10 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_zigzag.checks import as_array
+from keras_zigzag.prior_layers import lay_on
 from keras_zigzag.priors.prior import Prior, Tensor
+from keras_zigzag.priors.value_prior import target_batches
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -35,23 +38,37 @@ class JointPrior(Prior):
         output_names: list[str] | None = None,
         **kwargs: Any,
     ):
-        kwargs.pop("presence", None)
-        kwargs.pop("blank", None)
-        super().__init__(**kwargs)
+        # Each has a presence channel and a blank of its own.
+        super().__init__(presence=False, blank=0.0, **kwargs)
+        entries = keras.tree.flatten(priors)
+        if len({id(prior) for prior in entries}) < len(entries):
+            raise ValueError(
+                "Each output needs a prior of its own, since it learns from "
+                f"its own targets. Received: the same object in {priors!r}."
+            )
         self.priors = dict(priors) if isinstance(priors, dict) else list(priors)
         self.output_names = output_names
 
     def build(self, output_shape: Any) -> None:
-        for prior, shape in zip(
-            self._flat(self.priors), self._flat(output_shape), strict=True
-        ):
-            if not prior.built:
-                prior.build(shape)
-        # A vector is spread over the map of a dense output beside it.
-        self.spatial_shape = max(
-            (prior.spatial_shape for prior in self._flat(self.priors)), key=len
-        )
+        self.fit_to(output_shape)
         self.built = True
+
+    def fit_to(self, output_shape: Any) -> None:
+        shapes = self._flat(output_shape)
+        for prior, shape in zip(self._flat(self.priors), shapes, strict=True):
+            prior.fit_to(shape)
+        # The largest map, on which those of the other outputs are laid.
+        self.spatial_shape = max(
+            (prior.spatial_shape for prior in self._flat(self.priors)),
+            key=lambda shape: (len(shape), [size or 0 for size in shape]),
+        )
+        ranks = {len(prior.spatial_shape) for prior in self._flat(self.priors)}
+        if len(ranks - {0}) > 1:
+            raise ValueError(
+                "Dense outputs must have the same number of axes, so that "
+                "their priors can be laid on one another. "
+                f"Received: outputs of the shapes {output_shape}."
+            )
 
     @property
     def num_values(self) -> int:
@@ -72,15 +89,14 @@ class JointPrior(Prior):
             targets: Arrays in the structure of the outputs, or an iterable
                 of batches `(inputs, targets)`.
         """
-        if not isinstance(targets, (dict, list, tuple)):
-            batches = [batch[1] for batch in targets]
-            rows = [self._flat(batch) for batch in batches]
-            columns = [
-                np.concatenate([ops.convert_to_numpy(row[i]) for row in rows])
-                for i in range(len(self.priors))
-            ]
-        else:
+        if isinstance(targets, (dict, list, tuple)):
             columns = self._flat(targets)
+        else:
+            rows = map(self._flat, target_batches(targets))
+            columns = [
+                np.concatenate([as_array(batch) for batch in column])
+                for column in zip(*rows, strict=True)
+            ]
         for prior, column in zip(self._flat(self.priors), columns, strict=True):
             if hasattr(prior, "adapt"):
                 prior.adapt(column)
@@ -115,14 +131,14 @@ class JointPrior(Prior):
         for prior, one, its_loss in zip(
             self._flat(self.priors),
             self._flat(targets),
-            self._losses(loss),
+            self._loss_per_output(loss),
             strict=True,
         ):
-            prior.check_targets(np.asarray(one), its_loss)
+            prior.check_targets(one, its_loss)
 
     def check_loss(self, loss: Any) -> None:
         for prior, its_loss in zip(
-            self._flat(self.priors), self._losses(loss), strict=True
+            self._flat(self.priors), self._loss_per_output(loss), strict=True
         ):
             if its_loss is not None:
                 prior.check_loss(its_loss)
@@ -145,14 +161,10 @@ class JointPrior(Prior):
         config = dict(config)
         deserialize = keras.saving.deserialize_keras_object
         priors = config.pop("priors")
-        if "class_name" in priors:
-            raise ValueError(f"Not the config of several priors: {priors}")
-        items = priors.items() if isinstance(priors, dict) else None
-        if items is not None:
-            made = {name: deserialize(one) for name, one in items}
-        else:
-            made = [deserialize(one) for one in priors]
-        return cls(made, **config)
+        if isinstance(priors, dict):
+            made = {name: deserialize(one) for name, one in priors.items()}
+            return cls(made, **config)
+        return cls([deserialize(one) for one in priors], **config)
 
     def _flat(self, structure: Any) -> list[Any]:
         """One entry per output, whichever way Keras lets it be given."""
@@ -160,13 +172,18 @@ class JointPrior(Prior):
             return self._by_name(structure, list(self.priors))
         if isinstance(structure, dict):
             return self._by_name(structure, self.output_names or [])
-        structure = list(structure)
-        if len(structure) != len(self.priors):
+        is_list = isinstance(structure, (list, tuple))
+        if not is_list or len(structure) != len(self.priors):
+            given = (
+                f"{len(structure)} entries"
+                if is_list
+                else f"one of type `{type(structure).__name__}`"
+            )
             raise ValueError(
                 f"The base model has {len(self.priors)} outputs. "
-                f"Received: {len(structure)} entries. Give one per output."
+                f"Received: {given}. Give a list with one entry per output."
             )
-        return structure
+        return list(structure)
 
     def _by_name(self, structure: Any, names: list[str]) -> list[Any]:
         if not isinstance(structure, dict) or set(structure) != set(names):
@@ -181,7 +198,7 @@ class JointPrior(Prior):
             )
         return [structure[name] for name in names]
 
-    def _losses(self, loss: Any) -> list[Any]:
+    def _loss_per_output(self, loss: Any) -> list[Any]:
         if isinstance(loss, dict):
             names = (
                 list(self.priors)
@@ -189,9 +206,11 @@ class JointPrior(Prior):
                 else self.output_names or []
             )
             return [loss.get(name) for name in names]
-        if isinstance(loss, (list, tuple)):
+        if isinstance(loss, (list, tuple)) and len(loss) == len(self.priors):
             return list(loss)
-        return [loss] * len(self.priors)
+        # Keras takes one for all, and says what it does not take.
+        is_one = not isinstance(loss, (list, tuple))
+        return [loss if is_one else None] * len(self.priors)
 
     def _mapped(self, function: Callable, prediction: Any) -> Any:
         if isinstance(self.priors, dict):
@@ -216,13 +235,10 @@ class JointPrior(Prior):
         )
 
     def _side_by_side(self, encodings: list[Tensor]) -> Tensor:
-        dense = max(encodings, key=lambda encoding: len(encoding.shape))
-        leading = ops.shape(dense)[:-1]
-        spread = []
-        for encoding in encodings:
-            while len(encoding.shape) < len(dense.shape):
-                encoding = ops.expand_dims(encoding, 1)
-            spread.append(
-                ops.broadcast_to(encoding, (*leading, encoding.shape[-1]))
-            )
+        shapes = [prior.spatial_shape for prior in self._flat(self.priors)]
+        largest = encodings[shapes.index(self.spatial_shape)]
+        spread = [
+            lay_on(encoding, largest, len(largest.shape) - 1)
+            for encoding in encodings
+        ]
         return ops.concatenate(spread, axis=-1)

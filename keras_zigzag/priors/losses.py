@@ -1,5 +1,7 @@
 """What a prior has to know about the loss that it will meet."""
 
+import functools
+import inspect
 from typing import Any
 
 import keras
@@ -28,22 +30,32 @@ def check_from_logits(loss: Any, from_logits: bool, activation: str) -> None:
             f"`activation='{activation}'`."
         )
     raise ValueError(
-        f"The base model ends in probabilities ('{activation}'), but the "
+        "The outputs of the base model are taken for probabilities, but the "
         f"loss expects logits. Received: loss={loss!r} with "
-        "`from_logits=True`. Either give the loss `from_logits=False`, or "
-        "make the last layer of the base model linear."
+        "`from_logits=True`. Either give the loss `from_logits=False` and "
+        f"end the base model with `activation='{activation}'`, or make its "
+        "last layer linear. If it gives logits already, say so with a prior "
+        "of `from_logits=True`."
     )
 
 
 def loss_from_logits(loss: Any) -> bool | None:
     """Whether a loss expects logits; `None` where it has no say in it."""
+    if isinstance(loss, (str, dict)):
+        loss = keras.losses.get(loss)
     if isinstance(loss, keras.losses.Loss):
         return getattr(loss, "from_logits", None)
-    # A name stands for the function of that name, and both for
-    # `from_logits=False`.
-    name = loss if isinstance(loss, str) else getattr(loss, "__name__", "")
-    is_keras = isinstance(loss, str) or loss.__module__.startswith("keras.")
-    return False if is_keras and "crossentropy" in name.lower() else None
+    given: dict[str, Any] = {}
+    while isinstance(loss, functools.partial):
+        given = {**loss.keywords, **given}
+        loss = loss.func
+    if not getattr(loss, "__module__", "").startswith("keras."):
+        return given.get("from_logits")
+    # `binary_crossentropy` and its like, by default of probabilities.
+    parameters = inspect.signature(loss).parameters
+    if "from_logits" not in parameters:
+        return None
+    return given.get("from_logits", parameters["from_logits"].default)
 
 
 def ignored_class(loss: Any) -> int | None:

@@ -9,8 +9,12 @@ from keras_zigzag.priors.prior import (
     Prior,
     Shape,
     Tensor,
+    first,
+    fits,
+    only,
     require_feedback,
     require_finite,
+    written,
 )
 
 
@@ -53,6 +57,8 @@ class OneHotPrior(Prior):
     [[0., 0., 1., 1.]]
     """
 
+    counted = "class"
+
     def __init__(
         self,
         num_classes: int | None = None,
@@ -62,26 +68,24 @@ class OneHotPrior(Prior):
         blank: float = 0.0,
         **kwargs: Any,
     ):
-        super().__init__(presence=presence, blank=blank, **kwargs)
-        self.num_classes = num_classes
+        super().__init__(
+            num_outputs=num_classes, presence=presence, blank=blank, **kwargs
+        )
         self.feedback = require_feedback(feedback)
         self.from_logits = bool(from_logits)
 
     def build(self, output_shape: Shape) -> None:
-        super().build(output_shape)
-        if self.num_classes not in (None, self.num_outputs):
-            raise ValueError(
-                "The base model must have one output per class. "
-                f"Received: num_classes={self.num_classes} and an output of "
-                f"shape {output_shape}."
-            )
-        if self.num_outputs is None or self.num_outputs < 2:
+        if output_shape[-1] is None or output_shape[-1] < 2:
             raise ValueError(
                 "A classification needs an output with one channel per class, "
                 f"two at least. Received: an output of shape {output_shape}. "
                 "For one sigmoid output use `task='binary'`."
             )
-        self.num_classes = self.num_outputs
+        super().build(output_shape)
+
+    @property
+    def num_classes(self) -> int:
+        return self.num_outputs
 
     def target_values(self, targets: Tensor) -> Tensor:
         return self.one_hot(targets)
@@ -120,18 +124,24 @@ class OneHotPrior(Prior):
         """Raises nothing: the answer is a distribution."""
 
     def check_loss(self, loss: Any) -> None:
-        check_from_logits(loss, self.from_logits, "softmax")
+        check_from_logits(only(loss), self.from_logits, "softmax")
 
-    def check_targets(self, targets: np.ndarray, loss: Any = None) -> None:
+    def check_values(self, targets: np.ndarray, loss: Any = None) -> None:
         require_finite(targets)
         self._check_shape(targets.shape)
-        if not self._is_sparse(targets.shape):
-            return
-        labels = targets[targets != ignored_class(loss)]
-        if not np.equal(labels, np.round(labels)).all():
+        if self._is_sparse(targets.shape):
+            self._check_labels(targets, ignored_class(loss))
+        else:
+            self._check_weights(targets)
+
+    def _check_labels(self, labels: np.ndarray, ignored: int | None) -> None:
+        if ignored is not None:
+            labels = labels[labels != ignored]
+        fractional = labels % 1 != 0
+        if fractional.any():
             raise ValueError(
                 "Labels must be whole numbers. "
-                f"Received: y with the label {first(labels % 1 != 0, labels)}. "
+                f"Received: y with the label {first(fractional, labels)}. "
                 "For values rather than classes use `task='regression'`."
             )
         outside = (labels < 0) | (labels >= self.num_classes)
@@ -140,7 +150,18 @@ class OneHotPrior(Prior):
                 f"Labels must lie in 0…{self.num_classes - 1}, since the base "
                 f"model has {self.num_classes} outputs. "
                 f"Received: y with the label {first(outside, labels)}. "
-                "Renumber the labels or give the base model more outputs."
+                "Renumber the labels or give the base model more outputs; "
+                "for a label that stands for no class, give the loss "
+                "`ignore_class`."
+            )
+
+    def _check_weights(self, one_hot: np.ndarray) -> None:
+        outside = (one_hot < 0) | (one_hot > 1)
+        if outside.any():
+            raise ValueError(
+                "One-hot labels must lie between 0 and 1. "
+                f"Received: y of shape {one_hot.shape} with the entry "
+                f"{first(outside, one_hot)}."
             )
 
     def get_config(self) -> dict[str, Any]:
@@ -158,18 +179,17 @@ class OneHotPrior(Prior):
         return len(shape) < self.output_rank or shape[-1] == 1
 
     def _check_shape(self, shape: Shape) -> None:
-        known = tuple(size for size in self.spatial_shape)
+        known = self.spatial_shape
         spatial = shape[1 : 1 + len(known)]
         rest = shape[1 + len(known) :]
-        fits = len(spatial) == len(known) and all(
-            expected in (None, size)
-            for expected, size in zip(known, spatial, strict=True)
-        )
-        if not fits or rest not in ((), (1,), (self.num_classes,)):
-            labels = ", ".join(str(size) for size in ("N", *known))
+        if not fits(known, spatial) or rest not in (
+            (),
+            (1,),
+            (self.num_classes,),
+        ):
             raise ValueError(
-                f"Targets must be labels of shape ({labels}) or one-hot "
-                f"labels of shape ({labels}, {self.num_classes}). "
+                f"Targets must be labels of shape {written(known)} or one-hot "
+                f"labels of shape {written((*known, self.num_classes))}. "
                 f"Received: y of shape {tuple(shape)}."
             )
 
@@ -188,7 +208,3 @@ def first_maximum(scores: Tensor, num_classes: int) -> Tensor:
     )
     chosen = ops.min(candidates, axis=-1, keepdims=True)
     return ops.cast(ops.equal(indices, chosen), "float32")
-
-
-def first(condition: np.ndarray, values: np.ndarray) -> Any:
-    return values[condition].reshape(-1)[0].item()

@@ -17,13 +17,15 @@ class Prior(keras.layers.Layer):
     they cannot disagree, and says how many channels they take.
 
     A subclass implements `target_values`, `feedback_values`, `answer` and
-    `check_targets`; the presence channel, the blank and dense maps are done
-    here.
+    `check_values`; the presence channel, the blank and dense maps are done
+    here. `counted` is what it has one output of the base model for.
 
     Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML),
     section 3.
 
     Args:
+        num_outputs: Integer. Number of values the base model answers with.
+            Defaults to `None`: the last dimension of its output.
         presence: Boolean. Whether one more channel says if an answer is
             given (1) or not (0). Without it a blank of zeros and a true
             answer of zero are the same thing. Defaults to `True`.
@@ -32,13 +34,20 @@ class Prior(keras.layers.Layer):
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
+    counted = "value"
+
     def __init__(
-        self, presence: bool = True, blank: float = 0.0, **kwargs: Any
+        self,
+        num_outputs: int | None = None,
+        presence: bool = True,
+        blank: float = 0.0,
+        **kwargs: Any,
     ):
         # An encoding is an input of the network, not a computation in it.
         kwargs.setdefault("dtype", "float32")
         kwargs.setdefault("trainable", False)
         super().__init__(**kwargs)
+        self.num_outputs: Any = num_outputs
         self.presence = bool(presence)
         self.blank = float(blank)
 
@@ -49,15 +58,48 @@ class Prior(keras.layers.Layer):
             output_shape: Tuple. `(batch_size, num_values)`, `(batch_size,)`,
                 or `(batch_size, ..., num_values)` for dense targets.
         """
+        size = 1 if len(output_shape) == 1 else output_shape[-1]
+        if self.num_outputs not in (None, size):
+            raise ValueError(
+                f"The base model must have one output per {self.counted}. "
+                f"Received: a prior of {self.num_outputs} and an output of "
+                f"shape {tuple(output_shape)}."
+            )
+        self.num_outputs = size
         self.spatial_shape = tuple(output_shape[1:-1])
-        self.output_rank = len(output_shape)
-        self.num_outputs = 1 if len(output_shape) == 1 else output_shape[-1]
+        self.output_rank = max(len(output_shape), 2)
         self.built = True
+
+    def fit_to(self, output_shape: Shape) -> None:
+        """Builds the prior, or checks that it was built for such outputs.
+
+        Args:
+            output_shape: As for `build`.
+
+        Raises:
+            ValueError: If the prior was built for outputs of another shape.
+        """
+        if not self.built:
+            self.build(output_shape)
+            return
+        size = 1 if len(output_shape) == 1 else output_shape[-1]
+        spatial_shape = tuple(output_shape[1:-1])
+        if size != self.num_outputs or not fits(
+            self.spatial_shape, spatial_shape
+        ):
+            known = (None, *self.spatial_shape, self.num_outputs)
+            raise ValueError(
+                "The prior was built or adapted for other outputs. "
+                f"Received: a `{type(self).__name__}` for the shape {known} "
+                f"and a base model with the output {tuple(output_shape)}. "
+                "Make a new prior, and adapt it through `model.adapt(y)`."
+            )
+        self.spatial_shape = spatial_shape
 
     @property
     def num_values(self) -> int:
         """Number of channels without the presence channel."""
-        return self.num_outputs
+        return int(self.num_outputs)
 
     @property
     def num_channels(self) -> int:
@@ -78,7 +120,7 @@ class Prior(keras.layers.Layer):
         Returns:
             Tensor of shape `(batch_size, ..., num_channels)`.
         """
-        values = self.target_values(targets)
+        values = self.target_values(only(targets))
         return self._with_presence(values, self.is_given(values))
 
     def encode_prediction(self, prediction: Tensor) -> Tensor:
@@ -135,8 +177,17 @@ class Prior(keras.layers.Layer):
             "'mean_absolute' or 'max_signed', or a function of your own."
         )
 
-    def check_targets(self, targets: np.ndarray, loss: Any = None) -> None:
-        """Raises a `ValueError` if these cannot be the targets."""
+    def check_targets(self, targets: Any, loss: Any = None) -> None:
+        """Raises a `ValueError` if these cannot be the targets.
+
+        Args:
+            targets: Array, or the one array in a list or dictionary.
+            loss: The loss of the model. Defaults to `None`.
+        """
+        self.check_values(only(targets), only(loss))
+
+    def check_values(self, targets: np.ndarray, loss: Any = None) -> None:
+        """As `check_targets`, for the array itself."""
         raise NotImplementedError
 
     def check_loss(self, loss: Any) -> None:
@@ -165,10 +216,41 @@ class Prior(keras.layers.Layer):
 
     def _with_channel_axis(self, tensor: Tensor) -> Tensor:
         """`(batch_size, ...)` to `(batch_size, ..., 1)` where it is missing."""
-        rank = max(self.output_rank, 2)
-        if len(tensor.shape) == rank - 1:
+        if len(tensor.shape) == self.output_rank - 1:
             return ops.expand_dims(tensor, -1)
         return tensor
+
+
+def only(structure: Any) -> Any:
+    """The one entry of a list or a dictionary; anything else as it is."""
+    if not keras.tree.is_nested(structure):
+        return structure
+    entries = keras.tree.flatten(structure)
+    if len(entries) != 1:
+        raise ValueError(
+            "The base model has one output. "
+            f"Received: a {type(structure).__name__} of {len(entries)} "
+            "targets or losses. Give one."
+        )
+    return entries[0]
+
+
+def fits(expected: Shape, given: Shape) -> bool:
+    """Whether two shapes agree in all dimensions that are known."""
+    return len(expected) == len(given) and all(
+        None in (one, other) or one == other
+        for one, other in zip(expected, given, strict=True)
+    )
+
+
+def written(shape: Shape) -> str:
+    """Shape of a batch as an error names it, `(N, 28, 28)`."""
+    return str(("N", *shape)).replace("'", "")
+
+
+def first(condition: np.ndarray, values: np.ndarray) -> Any:
+    """The first value for which a condition holds."""
+    return values[condition].reshape(-1)[0].item()
 
 
 def require_feedback(feedback: str) -> str:

@@ -4,12 +4,12 @@ from typing import Any
 
 import keras
 
-from keras_zigzag.activations import output_activations
+from keras_zigzag.activations import gives_logits, output_activations
 from keras_zigzag.priors.binary_prior import BinaryPrior
 from keras_zigzag.priors.index_prior import IndexPrior
 from keras_zigzag.priors.joint_prior import JointPrior
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
-from keras_zigzag.priors.prior import Prior
+from keras_zigzag.priors.prior import Prior, Shape, only
 from keras_zigzag.priors.value_prior import ValuePrior
 
 TASKS = {
@@ -50,9 +50,9 @@ def get(identifier: str | dict | Prior, from_logits: bool = False) -> Prior:
     """
     if isinstance(identifier, Prior):
         return identifier
-    if isinstance(identifier, dict):
+    if isinstance(identifier, dict) and "class_name" in identifier:
         return keras.saving.deserialize_keras_object(identifier)
-    if identifier in PRIORS:
+    if isinstance(identifier, str) and identifier in PRIORS:
         return PRIORS[identifier](from_logits)
     raise ValueError(
         f"Unknown prior. Expected one of {sorted(PRIORS)} or a "
@@ -60,11 +60,11 @@ def get(identifier: str | dict | Prior, from_logits: bool = False) -> Prior:
     )
 
 
-def resolve(base: keras.Model, task: Any = None, prior: Any = None) -> Prior:
-    """The built prior that fits a base model.
+def resolve(model: keras.Model, task: Any = None, prior: Any = None) -> Prior:
+    """The built prior that fits the outputs of a model.
 
     Args:
-        base: Keras model, built.
+        model: Keras model, built.
         task: `"classification"`, `"regression"`, `"binary"`, or a structure
             of them with one entry per output. Defaults to `None`.
         prior: A `Prior`, a name, or a structure of them with one entry per
@@ -75,65 +75,122 @@ def resolve(base: keras.Model, task: Any = None, prior: Any = None) -> Prior:
 
     Raises:
         ValueError: If neither is given, a name is unknown, or the prior does
-            not fit the output of the base model.
+            not fit the outputs.
     """
     chosen = prior if prior is not None else _names_of_tasks(task)
-    outputs = base.output
-    if keras.tree.is_nested(outputs) and not _is_single(outputs):
-        return _joint(base, chosen)
-    if isinstance(chosen, (list, tuple)) and len(chosen) == 1:
-        (chosen,) = chosen
-    output = keras.tree.flatten(outputs)[0]
-    (activation,) = output_activations(base)
-    found = get(chosen, from_logits=activation == "linear")
-    if not found.built:
-        found.build(output.shape)
-    return found
-
-
-def _joint(base: keras.Model, chosen: Any) -> Prior:
-    if isinstance(chosen, JointPrior):
+    if not has_known_outputs(model):
+        found = get(chosen)
+        build_alone(found)
+        return found
+    if isinstance(chosen, Prior):
         found = chosen
+    elif _has_several(model):
+        found = _joint(model, chosen)
     else:
-        structure = _one_per_output(base, chosen)
-        names = output_keys(base.output)
-        activations = output_activations(base)
-        priors = [
-            get(one, from_logits=activation == "linear")
-            for one, activation in zip(structure, activations, strict=True)
-        ]
-        is_dict = isinstance(base.output, dict)
-        found = JointPrior(
-            dict(zip(names, priors, strict=True)) if is_dict else priors,
-            output_names=list(base.output_names),
-        )
-    if not found.built:
-        found.build(
-            keras.tree.map_structure(lambda tensor: tensor.shape, base.output)
-        )
+        (activation,) = output_activations(model)
+        found = get(only(chosen), from_logits=gives_logits(activation))
+    fit_to_model(found, model)
     return found
+
+
+def fit_to_model(prior: Prior, model: keras.Model) -> None:
+    """Builds a prior for the outputs of a model, or checks that it is.
+
+    Raises:
+        ValueError: If the prior does not fit the outputs.
+    """
+    inputs = keras.tree.flatten(model.input)
+    shapes = keras.tree.map_structure(
+        lambda output: answer_shape(output, inputs), model.output
+    )
+    if not isinstance(prior, JointPrior):
+        if len(model.outputs) > 1:
+            raise ValueError(
+                "Give one prior per output of the base model, that is, for "
+                f"{output_keys(model.output)}. Received: prior={prior!r}"
+            )
+        (output,) = model.outputs
+        shapes = answer_shape(output, inputs)
+    prior.fit_to(shapes)
+
+
+def answer_shape(output: Any, inputs: list[Any]) -> Shape:
+    """Shape of an output, with an axis of channels where it has none.
+
+    A map `(batch_size, height, width)` on an image of that size holds one
+    value per pixel; its width is not a number of values.
+    """
+    shape = tuple(output.shape)
+    is_map = len(shape) > 2 and any(
+        tuple(tensor.shape[1:-1]) == shape[1:] for tensor in inputs
+    )
+    is_open = len(shape) > 1 and shape[-1] is None
+    return (*shape, 1) if is_map or is_open else shape
+
+
+def has_known_outputs(model: keras.Model) -> bool:
+    """Whether the model is Functional or Sequential, and built."""
+    return getattr(model, "output", None) is not None
+
+
+def build_alone(prior: Prior) -> None:
+    """Builds a prior for a model that does not tell its outputs."""
+    if prior.built:
+        return
+    if prior.num_outputs is None:
+        raise ValueError(
+            "The outputs of a subclassed network are not known. "
+            f"Received: prior={prior!r}, which was not built. Say how many "
+            "values there are, as in `OneHotPrior(num_classes=10)`, or call "
+            "`prior.build(output_shape)` first."
+        )
+    prior.build((None, prior.num_outputs))
+
+
+def _joint(model: keras.Model, chosen: Any) -> JointPrior:
+    activations = output_activations(model)
+    priors = [
+        get(one, from_logits=gives_logits(activation))
+        for one, activation in zip(
+            _one_per_output(model, chosen), activations, strict=True
+        )
+    ]
+    is_dict = isinstance(model.output, dict)
+    return JointPrior(
+        dict(zip(output_keys(model.output), priors, strict=True))
+        if is_dict
+        else priors,
+        output_names=list(model.output_names),
+    )
 
 
 def output_keys(outputs: Any) -> list[Any]:
     """Keys of the outputs in the order in which Keras flattens them."""
+    entries = outputs.values() if isinstance(outputs, dict) else outputs
+    if any(keras.tree.is_nested(entry) for entry in entries):
+        raise ValueError(
+            "The outputs of the base model must be a tensor, or a list or "
+            "dictionary of tensors. Received: outputs in outputs, "
+            f"{keras.tree.map_structure(lambda one: one.name, outputs)}."
+        )
     if isinstance(outputs, dict):
         return sorted(outputs)
     return list(range(len(outputs)))
 
 
-def _one_per_output(base: keras.Model, chosen: Any) -> list[Any]:
-    keys = output_keys(base.output)
-    if isinstance(chosen, (str, Prior)):
-        return [chosen] * len(keys) if isinstance(chosen, str) else [chosen]
-    if isinstance(chosen, dict) and not isinstance(base.output, dict):
-        keys = list(base.output_names)
-    try:
-        return [chosen[key] for key in keys]
-    except (KeyError, IndexError, TypeError) as error:
+def _one_per_output(model: keras.Model, chosen: Any) -> list[Any]:
+    keys = output_keys(model.output)
+    if isinstance(chosen, str):
+        return [chosen] * len(keys)
+    if isinstance(chosen, dict) and not isinstance(model.output, dict):
+        keys = list(model.output_names)
+    given = chosen if isinstance(chosen, dict) else dict(enumerate(chosen))
+    if set(given) != set(keys):
         raise ValueError(
             "Give one task or prior per output of the base model, that is, "
             f"for {keys}. Received: {chosen!r}"
-        ) from error
+        )
+    return [given[key] for key in keys]
 
 
 def _names_of_tasks(task: Any) -> Any:
@@ -154,5 +211,6 @@ def _name_of_task(task: Any) -> str:
     return TASKS[task]
 
 
-def _is_single(outputs: Any) -> bool:
-    return isinstance(outputs, (list, tuple)) and len(outputs) == 1
+def _has_several(model: keras.Model) -> bool:
+    """Whether answers come by name or number rather than alone."""
+    return isinstance(model.output, dict) or len(model.outputs) > 1

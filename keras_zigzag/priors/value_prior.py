@@ -1,11 +1,21 @@
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
-from keras_zigzag.priors.prior import Prior, Shape, Tensor, require_finite
+from keras_zigzag.checks import as_array, batches_of, is_array
+from keras_zigzag.priors.prior import (
+    Prior,
+    Shape,
+    Tensor,
+    fits,
+    require_finite,
+    written,
+)
+
+INFINITE = -1  # As `tf.data.INFINITE_CARDINALITY` is defined.
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -59,7 +69,9 @@ class ValuePrior(Prior):
         blank: float = 0.0,
         **kwargs: Any,
     ):
-        super().__init__(presence=presence, blank=blank, **kwargs)
+        super().__init__(
+            num_outputs=num_values, presence=presence, blank=blank, **kwargs
+        )
         if (mean is None) != (variance is None):
             raise ValueError(
                 "`mean` and `variance` go together: give both or neither. "
@@ -69,18 +81,11 @@ class ValuePrior(Prior):
             raise ValueError(
                 f"`variance` must be positive. Received: variance={variance}"
             )
-        self._num_values = num_values
         self.input_mean = mean
         self.input_variance = variance
 
     def build(self, output_shape: Shape) -> None:
         super().build(output_shape)
-        if self._num_values not in (None, self.num_outputs):
-            raise ValueError(
-                "The base model must have one output per value. "
-                f"Received: num_values={self._num_values} and an output of "
-                f"shape {output_shape}."
-            )
         self.mean = self._add_moment("mean", 0.0)
         self.variance = self._add_moment("variance", 1.0)
         self.count = self.add_weight(
@@ -107,26 +112,22 @@ class ValuePrior(Prior):
                 `tf.data.Dataset` or a `keras.utils.PyDataset`.
 
         Raises:
-            ValueError: If there are no targets, or they are not finite.
+            ValueError: If there are no targets, they are not finite or not
+                of the shape of the output, or the data set has no end.
         """
-        total, mean, square = 0, 0.0, 0.0
+        moments = Moments()
         for batch in target_batches(targets):
-            values = self._as_rows(batch)
-            size = len(values)
-            # Chan et al. (1983): merges the moments of two samples.
-            delta = values.mean(axis=0) - mean
-            square = square + ((values - values.mean(axis=0)) ** 2).sum(axis=0)
-            square = square + delta**2 * total * size / (total + size)
-            mean = mean + delta * size / (total + size)
-            total += size
-        if total == 0:
+            moments.add(self._as_rows(batch))
+        if moments.count == 0:
             raise ValueError(
                 "`adapt` needs at least one target. "
                 f"Received: y without samples ({type(targets).__name__})."
             )
-        # Standardising cannot be undone for a constant: it stays as it is.
-        variance = np.where(square > 0, square / total, 1.0)
-        self._assign(mean, variance, min(total, np.iinfo("int32").max))
+        self._assign(
+            moments.mean,
+            moments.variance(),
+            min(moments.count, np.iinfo("int32").max),
+        )
 
     def target_values(self, targets: Tensor) -> Tensor:
         return self._standardised(ops.convert_to_tensor(targets))
@@ -137,7 +138,7 @@ class ValuePrior(Prior):
     def answer(self, prediction: Tensor) -> Tensor:
         return self._with_channel_axis(ops.cast(prediction, "float32"))
 
-    def check_targets(self, targets: np.ndarray, loss: Any = None) -> None:
+    def check_values(self, targets: np.ndarray, loss: Any = None) -> None:
         require_finite(targets)
         check_value_shape(self, targets.shape)
         if not self.is_ready:
@@ -152,7 +153,7 @@ class ValuePrior(Prior):
         config = super().get_config()
         config.update(
             {
-                "num_values": self._num_values,
+                "num_values": self.num_outputs,
                 "mean": plain(self.input_mean),
                 "variance": plain(self.input_variance),
             }
@@ -164,12 +165,12 @@ class ValuePrior(Prior):
         return (values - self.mean) / ops.sqrt(self.variance)
 
     def _as_rows(self, targets: Any) -> np.ndarray:
-        targets = np.asarray(ops.convert_to_numpy(targets), "float64")
+        targets = as_array(targets)
         require_finite(targets)
         if not self.built:
             self.build((None, *targets.shape[1:]))
         check_value_shape(self, targets.shape)
-        return targets.reshape(-1, self.num_outputs)
+        return targets.reshape(-1, self.num_outputs).astype("float64")
 
     def _add_moment(self, name: str, value: float) -> Any:
         return self.add_weight(
@@ -177,6 +178,8 @@ class ValuePrior(Prior):
             shape=(self.num_outputs,),
             initializer=keras.initializers.Constant(value),
             trainable=False,
+            # Half precision has no room for the moments of large targets.
+            autocast=False,
         )
 
     def _assign(self, mean: Any, variance: Any, count: int) -> None:
@@ -186,39 +189,70 @@ class ValuePrior(Prior):
         self.count.assign(count)
 
 
-def target_batches(targets: Any) -> Iterable[Any]:
+class Moments:
+    """Mean and variance of rows of values that come in batches."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean: Any = 0.0
+        self._square: Any = 0.0
+        self._lowest: Any = np.inf
+        self._highest: Any = -np.inf
+
+    def add(self, values: np.ndarray) -> None:
+        """Takes one more batch, `(num_rows, num_values)`."""
+        if len(values) == 0:
+            return
+        # Chan et al. (1983): merges the moments of two samples.
+        size, mean = len(values), values.mean(axis=0)
+        total, delta = self.count + size, mean - self.mean
+        square = ((values - mean) ** 2).sum(axis=0)
+        self._square += square + delta**2 * self.count * size / total
+        self.mean = self.mean + delta * size / total
+        self.count = total
+        self._lowest = np.minimum(self._lowest, values.min(axis=0))
+        self._highest = np.maximum(self._highest, values.max(axis=0))
+
+    def variance(self) -> np.ndarray:
+        """The variance; 1 for a constant, which has no scale."""
+        # A sum of squares would be what rounding leaves of a constant.
+        is_constant = self._lowest == self._highest
+        variance = np.where(is_constant, 1.0, self._square / self.count)
+        limits = np.finfo("float32")
+        if (variance < limits.tiny).any() or (variance > limits.max).any():
+            raise ValueError(
+                "The targets are too small or too large for float32. "
+                f"Received: y with a variance of {variance.tolist()}. Give "
+                "them in other units."
+            )
+        return variance
+
+
+def target_batches(targets: Any) -> Iterator[Any]:
     """Batches of targets from an array or from a data set."""
-    if isinstance(targets, np.ndarray) or ops.is_tensor(targets):
+    if is_array(targets) or isinstance(targets, (list, tuple)):
         yield targets
-    elif isinstance(targets, (list, tuple)) or hasattr(targets, "__array__"):
-        yield np.asarray(targets)
-    elif isinstance(targets, keras.utils.PyDataset):
-        for index in range(len(targets)):
-            yield targets_of(targets[index])
-    else:
-        for batch in targets:
-            yield targets_of(batch)
-
-
-def targets_of(batch: Any) -> Any:
-    return batch[1] if isinstance(batch, (list, tuple)) else batch
+        return
+    cardinality = getattr(targets, "cardinality", None)
+    if cardinality is not None and int(cardinality()) == INFINITE:
+        raise ValueError(
+            "`adapt` reads all targets, so the data set must have an end. "
+            f"Received: {targets}. Adapt before `repeat()`."
+        )
+    for batch in batches_of(targets):
+        yield batch[1] if isinstance(batch, (list, tuple)) else batch
 
 
 def check_value_shape(prior: Prior, shape: Shape) -> None:
     """Raises if targets of this shape are not one value per output."""
-    expected = prior.spatial_shape + (prior.num_outputs,)
+    expected = (*prior.spatial_shape, prior.num_outputs)
     given = tuple(shape[1:])
     if prior.num_outputs == 1 and len(given) == len(expected) - 1:
         given = (*given, 1)
-    fits = len(given) == len(expected) and all(
-        wanted in (None, size)
-        for wanted, size in zip(expected, given, strict=True)
-    )
-    if not fits:
-        sizes = ", ".join(str(size) for size in ("N", *expected))
+    if not fits(expected, given):
         raise ValueError(
-            f"Targets must have the shape of the output, ({sizes}). "
-            f"Received: y of shape {tuple(shape)}."
+            "Targets must have the shape of the output, "
+            f"{written(expected)}. Received: y of shape {tuple(shape)}."
         )
 
 
