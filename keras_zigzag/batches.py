@@ -1,6 +1,15 @@
 """What the steps of an `UncertaintyModel` hand to its `call`."""
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from keras_zigzag.prior_layers import TakeRows
+
+Tensor = Any
 
 
 class TrainingInputs(NamedTuple):
@@ -22,3 +31,76 @@ class ScoringInputs(NamedTuple):
     """A batch to be predicted with its uncertainty."""
 
     inputs: Any
+
+
+def with_first_rows_again(structure: Any, count: int | Tensor) -> Any:
+    """Puts the first `count` samples of each tensor behind the batch."""
+    if isinstance(count, int) and count == 0:
+        return structure
+    return keras.tree.map_structure(
+        lambda leaf: (
+            None
+            if leaf is None
+            else ops.concatenate([leaf, leaf[:count]], axis=0)
+        ),
+        structure,
+    )
+
+
+def take_rows(structure: Any, rows: Tensor) -> Any:
+    """The samples of these rows, masks included."""
+    take = TakeRows(dtype="float32")
+    return keras.tree.map_structure(
+        lambda leaf: None if leaf is None else take(leaf, rows), structure
+    )
+
+
+def seeing_loss_rows(compute_loss: Callable) -> Callable:
+    """`compute_loss` with the user's inputs, row by row with the outputs."""
+
+    @functools.wraps(compute_loss)
+    def wrapper(
+        self: Any,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
+        if isinstance(x, TrainingInputs):
+            x = self.loss_inputs(x)
+        return compute_loss(self, x, y, y_pred, sample_weight, *args, **kwargs)
+
+    return _marked(wrapper)
+
+
+def seeing_metric_rows(compute_metrics: Callable) -> Callable:
+    """`compute_metrics` without the rows in which a label took part."""
+
+    @functools.wraps(compute_metrics)
+    def wrapper(
+        self: Any,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        if isinstance(x, TrainingInputs):
+            x, y, y_pred, sample_weight = take_rows(
+                (self.loss_inputs(x), y, y_pred, sample_weight), x.metric_rows
+            )
+        return compute_metrics(self, x, y, y_pred, sample_weight)
+
+    return _marked(wrapper)
+
+
+def _marked(wrapper: Any) -> Callable:
+    wrapper.sees_user_rows = True
+    return wrapper
+
+
+SEES_USER_ROWS = {
+    "compute_loss": seeing_loss_rows,
+    "compute_metrics": seeing_metric_rows,
+}

@@ -118,19 +118,30 @@ class AddPrior(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
-class RepeatBatch(keras.layers.Layer):
-    """Puts a batch behind itself, mask included: `[x; x]`."""
+class RowsAgain(keras.layers.Layer):
+    """Puts the first samples of a batch behind it, mask included.
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Tensor of shape `(batch_size, ...)`.
+        count: Integer or integer tensor, number of these samples.
+    """
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.autocast = False
 
-    def call(self, inputs: Tensor) -> Tensor:
-        return ops.concatenate([inputs, inputs], axis=0)
+    def call(self, inputs: Tensor, count: int | Tensor) -> Tensor:
+        self._count = count
+        return ops.concatenate([inputs, inputs[:count]], axis=0)
 
     def compute_mask(self, inputs: Tensor, mask: Any = None) -> Any:
-        return None if mask is None else ops.concatenate([mask, mask], axis=0)
+        if mask is None:
+            return None
+        return ops.concatenate([mask, mask[: self._count]], axis=0)
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")

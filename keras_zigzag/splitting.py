@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from keras_zigzag.graphs import input_like, keras_tensors
-from keras_zigzag.prior_layers import RepeatBatch
+from keras_zigzag.prior_layers import RowsAgain
 
 Tensor = Any
 
@@ -25,7 +25,7 @@ class SplitNetwork:
     def __init__(self, network: keras.Model):
         self.network = network
         self._parts = split(network) if _is_split(network) else None
-        self._repeat = RepeatBatch()
+        self._again = RowsAgain()
 
     def trunk(self, inputs: Any, training: bool | None = None) -> Any:
         """What all passes share; hand it to `head`."""
@@ -41,9 +41,16 @@ class SplitNetwork:
             return self.network([features, prior], training=training)
         return self._parts[1]([features, prior], training=training)
 
-    def repeated(self, features: Any) -> Any:
-        """The features of two passes in one batch, `[x; x]`."""
-        return keras.tree.map_structure(self._repeat, features)
+    def again(self, features: Any, count: int | Tensor) -> Any:
+        """The features with their first `count` samples a second time."""
+        if isinstance(count, int) and count == 0:
+            return features
+        return keras.tree.map_structure(
+            lambda leaf: (
+                None if leaf is None else self._again(leaf, count=count)
+            ),
+            features,
+        )
 
 
 def split(network: keras.Model) -> tuple[keras.Model, keras.Model]:
@@ -65,20 +72,43 @@ def split(network: keras.Model) -> tuple[keras.Model, keras.Model]:
         clone_function=lambda layer: layer,
         call_function=walk.call,
     )
-    outputs, _ = clone.output
-    for tensor in keras.tree.flatten(outputs):
-        if not walk.depends(tensor):
-            walk.cut(tensor)
-    features = list(walk.features.values())
-    if len(features) == 1:
-        (features,) = features
-    trunk = keras.Model(inputs, features, name="trunk")
-    head = keras.Model([features, prior], outputs, name="head")
+    outputs, _ = keras.tree.map_structure(walk.in_head, clone.output)
+    trunk = keras.Model(inputs, as_inputs(walk.cut), name="trunk")
+    head = keras.Model(
+        [as_inputs(walk.head_inputs), walk.head_prior], outputs, name="head"
+    )
+    # Layers may give other shapes than they say, as `RandomCrop` does at
+    # inference; the base model does not mind.
+    head.input_spec = None
     return trunk, head
 
 
+def as_inputs(tensors: list[Any]) -> Any:
+    return tensors[0] if len(tensors) == 1 else tensors
+
+
+class StandIn(keras.Operation):
+    """Gives symbolic tensors of these shapes, whatever it is called on."""
+
+    def __init__(self, outputs: Any):
+        super().__init__()
+        self.outputs_like = outputs
+
+    def compute_output_spec(self, *tensors: Any) -> Any:
+        return keras.tree.map_structure(
+            lambda tensor: keras.KerasTensor(
+                tensor.shape, tensor.dtype, sparse=tensor.sparse
+            ),
+            self.outputs_like,
+        )
+
+
 class Walk:
-    """Calls the layers of a widened network and finds where to cut it.
+    """Calls the layers of a widened network in the graph they belong to.
+
+    The walk goes over the whole network. What depends on the prior is called
+    in a graph of its own, the head, and a tensor that stands in for it goes
+    on with the walk.
 
     Args:
         prior: Symbolic tensor, the prior.
@@ -86,34 +116,49 @@ class Walk:
 
     def __init__(self, prior: Any):
         self.prior = prior
-        self.features: dict[int, Any] = {}
-        self._dependent = {id(prior): prior}
+        self.head_prior = input_like(prior)
+        self.cut: list[Any] = []
+        self.head_inputs: list[Any] = []
+        # By the id of a tensor of the walk; holding the tensor itself keeps
+        # its id from being given to another.
+        self._dependent = {id(prior): (prior, self.head_prior)}
+        self._in_head = dict(self._dependent)
         self._parts: dict[int, tuple[keras.Model, keras.Model]] = {}
 
     def depends(self, tensor: Any) -> bool:
         return id(tensor) in self._dependent
 
-    def cut(self, tensor: Any) -> None:
-        self.features[id(tensor)] = tensor
+    def in_head(self, leaf: Any) -> Any:
+        """The tensor of the head for one of the walk; others as they are."""
+        if not isinstance(leaf, keras.KerasTensor):
+            return leaf
+        if id(leaf) not in self._in_head:
+            self._in_head[id(leaf)] = (leaf, input_like(leaf))
+            self.cut.append(leaf)
+            self.head_inputs.append(self._in_head[id(leaf)][1])
+        return self._in_head[id(leaf)][1]
 
     def call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
         tensors = keras_tensors((args, kwargs))
         if not any(map(self.depends, tensors)):
             return layer(*args, **kwargs)
         if self._is_widened(layer, args):
-            (inputs, prior), *_ = args
-            trunk, head = self._split(layer)
-            features = trunk(inputs, **kwargs)
-            tensors = keras_tensors(features)
-            outputs = head([features, prior], **kwargs)
-        else:
-            outputs = layer(*args, **kwargs)
-        for tensor in tensors:
-            if not self.depends(tensor):
-                self.cut(tensor)
-        for tensor in keras.tree.flatten(outputs):
-            self._dependent[id(tensor)] = tensor
-        return outputs
+            (inputs, _), *_ = args
+            trunk, layer = self._split(layer)
+            args = ([trunk(inputs, **kwargs), self.prior],)
+            # The features of the trunk carry their own masks.
+            kwargs.pop("mask", None)
+        args, kwargs = keras.tree.map_structure(self.in_head, (args, kwargs))
+        outputs = layer(*args, **kwargs)
+        stand_ins = StandIn(outputs)(*tensors)
+        for tensor, output in zip(
+            keras.tree.flatten(stand_ins),
+            keras.tree.flatten(outputs),
+            strict=True,
+        ):
+            self._dependent[id(tensor)] = (tensor, output)
+        self._in_head.update(self._dependent)
+        return stand_ins
 
     def _is_widened(self, layer: Any, args: tuple) -> bool:
         """Whether the layer is a model in which the prior itself enters."""

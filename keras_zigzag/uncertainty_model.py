@@ -4,7 +4,11 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_zigzag.batches import ScoringInputs, TrainingInputs
+from keras_zigzag.batches import (
+    SEES_USER_ROWS,
+    ScoringInputs,
+    TrainingInputs,
+)
 from keras_zigzag.checks import (
     check_not_empty,
     checked_data,
@@ -15,7 +19,6 @@ from keras_zigzag.finite import (
     unknown_unless_finite,
     unknown_where,
 )
-from keras_zigzag.prior_layers import TakeRows
 from keras_zigzag.serving import export_serving_model
 
 Tensor = Any
@@ -46,6 +49,15 @@ class UncertaintyModel(keras.Model):
     def __init__(self, **kwargs: Any):
         # The base model converts its inputs itself, as it always did.
         super().__init__(autocast=False, **kwargs)
+
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        # The trainers call these with the rows of the training step. What a
+        # user overrides should see the batch that the user knows.
+        for name, seeing_user_rows in SEES_USER_ROWS.items():
+            method = getattr(cls, name)
+            if not hasattr(method, "sees_user_rows"):
+                setattr(cls, name, seeing_user_rows(method))
 
     # What a method implements.
 
@@ -143,27 +155,6 @@ class UncertaintyModel(keras.Model):
         *state, data = args
         x, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         return super().predict_step(*state, (ScoringInputs(x),))
-
-    def compute_metrics(
-        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
-    ) -> dict[str, Any]:
-        if isinstance(x, TrainingInputs):
-            take_rows = TakeRows(dtype="float32")
-            y, y_pred, sample_weight = keras.tree.map_structure(
-                lambda leaf: (
-                    None if leaf is None else take_rows(leaf, x.metric_rows)
-                ),
-                (y, y_pred, sample_weight),
-            )
-            x = x.inputs
-        return super().compute_metrics(x, y, y_pred, sample_weight)
-
-    def _compute_loss(self, x: Any = None, *args: Any, **kwargs: Any) -> Tensor:
-        # Between the trainers and `compute_loss`, which a user may override
-        # and which should see the inputs that the user knows.
-        if isinstance(x, TrainingInputs):
-            x = self.loss_inputs(x)
-        return super()._compute_loss(x, *args, **kwargs)
 
     def fit(
         self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
