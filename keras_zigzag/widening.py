@@ -72,7 +72,7 @@ def widen_model(
 
 
 class SharedLayer(Exception):
-    """A layer that was copied as it is turns out to take the prior."""
+    """What was copied as it is turns out to take the prior elsewhere."""
 
     def __init__(self, key: int):
         super().__init__(key)
@@ -96,7 +96,7 @@ class Widening:
         while True:
             self.copies: dict[int, Any] = {}
             self.wide: dict[int, WideLayer] = {}
-            self.models: dict[int, tuple[Any, list[bool]]] = {}
+            self.models: dict[int, tuple[Any, list[bool], list[bool]]] = {}
             try:
                 network, _ = self.widen_graph(base, None, self.layer)
                 break
@@ -235,23 +235,31 @@ class Walk:
     def _call_model(
         self, model: Any, arguments: tuple
     ) -> tuple[Any, list[bool]]:
-        (inputs, *_), kwargs = arguments
+        args, kwargs = arguments
+        inputs, *rest = args or [kwargs.pop("inputs")]
         known = self.widening.models
+        # A model that is named is widened where it begins.
+        layer = None if model.name == self.layer else self.layer
+        everywhere = layer != self.layer or id(model) in self.widening.shared
+        open_inputs = [
+            everywhere or self.is_open(tensor)
+            for tensor in keras.tree.flatten(inputs)
+        ]
         if id(model) not in known:
-            # A model that is named is widened where it begins.
-            layer = None if model.name == self.layer else self.layer
-            open_inputs = [
-                self.is_open(tensor) or layer != self.layer
-                for tensor in keras.tree.flatten(inputs)
-            ]
-            known[id(model)] = self.widening.widen_graph(
-                model, open_inputs, layer
-            )
-        network, open_outputs = known[id(model)]
+            result = self.widening.widen_graph(model, open_inputs, layer)
+            known[id(model)] = (*result, open_inputs)
+        network, open_outputs, known_open = known[id(model)]
+        if layer is None and any(
+            now and not before
+            for now, before in zip(open_inputs, known_open, strict=True)
+        ):
+            raise SharedLayer(id(model))
         if network is None:
+            arguments = (inputs, *rest), kwargs
             return self._call_copy(model, arguments), open_outputs
         self.took_prior = True
-        return network([inputs, self.prior], **kwargs), open_outputs
+        outputs = network([inputs, self.prior], *rest, **kwargs)
+        return outputs, open_outputs
 
     def _call_copy(self, layer: Any, arguments: tuple) -> Any:
         is_new = id(layer) not in self.widening.copies
