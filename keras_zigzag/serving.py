@@ -1,9 +1,14 @@
 """What is exported, and by which names its outputs go."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import keras
+from keras import ops
+
+from keras_zigzag.graphs import sublayers
 
 
 class ServingModel(keras.Model):
@@ -54,7 +59,8 @@ def export_serving_model(
     if keras.backend.backend() != "tensorflow":
         name_outputs = NAME_OUTPUTS.get(format)
     serving = ServingModel(model, named=name_outputs is None)
-    serving.export(filepath, format=format, **kwargs)
+    with constants_as_arrays(model):
+        serving.export(filepath, format=format, **kwargs)
     if name_outputs is not None:
         name_outputs(filepath, serving.names)
 
@@ -72,6 +78,28 @@ def flat_outputs(outputs: dict[str, Any]) -> dict[str, Any]:
         else:
             flat[key] = value
     return flat
+
+
+@contextlib.contextmanager
+def constants_as_arrays(model: Any) -> Iterator[None]:
+    """Keeps the tensors that layers hold from becoming inputs.
+
+    A `Normalization` holds its mean as a tensor that is no weight, and from
+    TensorFlow the ONNX converter takes what a graph captures for an input.
+    """
+    held = [
+        (layer, name, value)
+        for layer in sublayers(model)
+        for name, value in vars(layer).items()
+        if ops.is_tensor(value)
+    ]
+    try:
+        for layer, name, value in held:
+            setattr(layer, name, ops.convert_to_numpy(value))
+        yield
+    finally:
+        for layer, name, value in held:
+            setattr(layer, name, value)
 
 
 def name_onnx_outputs(filepath: str, names: list[str]) -> None:
