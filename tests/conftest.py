@@ -1,5 +1,6 @@
 """What every test shares: seeds, a clean session, few threads, real data."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(items):
             names = " or ".join(marker.args)
             reason = f"Needs the {names} backend. Received: {current}"
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish():
+    # `clear_session` collects garbage after each test. What the imports left
+    # behind need not be looked at every time, which takes most of a second.
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

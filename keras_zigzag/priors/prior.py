@@ -223,9 +223,10 @@ class Prior(keras.layers.Layer):
 
 def only(structure: Any) -> Any:
     """The one entry of a list or a dictionary; anything else as it is."""
-    if not keras.tree.is_nested(structure):
-        return structure
     entries = keras.tree.flatten(structure)
+    is_written_out = all(isinstance(one, (int, float)) for one in entries)
+    if is_written_out or not keras.tree.is_nested(structure):
+        return structure
     if len(entries) != 1:
         raise ValueError(
             "The base model has one output. "

@@ -184,8 +184,17 @@ class ValuePrior(Prior):
 
     def _assign(self, mean: Any, variance: Any, count: int) -> None:
         shape = (self.num_outputs,)
-        self.mean.assign(np.broadcast_to(mean, shape))
-        self.variance.assign(np.broadcast_to(variance, shape))
+        try:
+            mean = np.broadcast_to(mean, shape)
+            variance = np.broadcast_to(variance, shape)
+        except ValueError:
+            raise ValueError(
+                "`mean` and `variance` must be numbers, or one number per "
+                f"value, of which there are {self.num_outputs}. "
+                f"Received: mean={mean}, variance={variance}"
+            ) from None
+        self.mean.assign(mean)
+        self.variance.assign(variance)
         self.count.assign(count)
 
 
