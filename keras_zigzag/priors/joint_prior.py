@@ -46,7 +46,13 @@ class JointPrior(Prior):
                 "Each output needs a prior of its own, since it learns from "
                 f"its own targets. Received: the same object in {priors!r}."
             )
-        self.priors = dict(priors) if isinstance(priors, dict) else list(priors)
+        # In the order in which Keras flattens outputs by name, so that the
+        # channels keep their places when a dictionary is saved.
+        self.priors = (
+            {name: priors[name] for name in sorted(priors)}
+            if isinstance(priors, dict)
+            else list(priors)
+        )
         self.output_names = output_names
 
     def build(self, output_shape: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 
 from keras_zigzag.activations import gives_logits, output_activations
+from keras_zigzag.graphs import functional_view, is_graph_model
 from keras_zigzag.priors.binary_prior import BinaryPrior
 from keras_zigzag.priors.index_prior import IndexPrior
 from keras_zigzag.priors.joint_prior import JointPrior
@@ -78,6 +79,8 @@ def resolve(model: keras.Model, task: Any = None, prior: Any = None) -> Prior:
             not fit the outputs.
     """
     chosen = prior if prior is not None else _names_of_tasks(task)
+    if is_graph_model(model):
+        model = functional_view(model)
     if not has_known_outputs(model):
         found = get(chosen)
         build_alone(found)
