@@ -73,8 +73,8 @@ def split(network: keras.Model) -> tuple[keras.Model, keras.Model]:
         call_function=walk.call,
     )
     outputs, _ = keras.tree.map_structure(walk.in_head, clone.output)
-    trunk = keras.Model(inputs, as_inputs(walk.cut), name="trunk")
-    head = keras.Model(
+    trunk = Part(inputs, as_inputs(walk.cut), name="trunk")
+    head = Part(
         [as_inputs(walk.head_inputs), walk.head_prior], outputs, name="head"
     )
     # Layers may give other shapes than they say, as `RandomCrop` does at
@@ -85,6 +85,13 @@ def split(network: keras.Model) -> tuple[keras.Model, keras.Model]:
 
 def as_inputs(tensors: list[Any]) -> Any:
     return tensors[0] if len(tensors) == 1 else tensors
+
+
+class Part(keras.Model):
+    """A Functional model whose outputs have the masks its layers give."""
+
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+        return None
 
 
 class StandIn(keras.Operation):

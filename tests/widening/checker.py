@@ -65,11 +65,7 @@ def check_widening(
 
 
 def as_tensor(array):
-    if array.dtype.kind in "OUS":
-        import tensorflow as tf  # Strings are tensors in TensorFlow only.
-
-        return tf.constant(array.tolist())
-    return ops.convert_to_tensor(array)
+    return array if ops.is_tensor(array) else ops.convert_to_tensor(array)
 
 
 def as_arrays(tensors):
