@@ -84,7 +84,9 @@ def copy_state(source: Any, target: Any) -> None:
         return
     if is_graph_model(source):
         for layer in source.layers:
-            copy_state(layer, target.get_layer(layer.name))
+            # A clone gives its inputs names of their own.
+            if not isinstance(layer, keras.layers.InputLayer):
+                copy_state(layer, target.get_layer(layer.name))
         return
     for old, new in zip(sublayers(source), sublayers(target), strict=True):
         _copy_variables(old, new)

@@ -73,9 +73,11 @@ def split(network: keras.Model) -> tuple[keras.Model, keras.Model]:
         call_function=walk.call,
     )
     outputs, _ = keras.tree.map_structure(walk.in_head, clone.output)
-    trunk = Part(inputs, as_inputs(walk.cut), name="trunk")
+    trunk = Part(inputs, as_inputs(walk.cut), name=f"{network.name}__trunk")
     head = Part(
-        [as_inputs(walk.head_inputs), walk.head_prior], outputs, name="head"
+        [as_inputs(walk.head_inputs), walk.head_prior],
+        outputs,
+        name=f"{network.name}__head",
     )
     # Layers may give other shapes than they say, as `RandomCrop` does at
     # inference; the base model does not mind.
