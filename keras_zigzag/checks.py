@@ -46,7 +46,9 @@ def checked_data(check: Callable[[Any], None], x: Any, y: Any = None) -> Any:
         # The batch that was looked at goes back in front.
         return _with_first(batch, x)
     elif _is_data_set(x):
-        _check_batch(check, _first_batch(batches_of(x)))
+        # A `tf.data.Dataset` reads ahead unless it is told not to.
+        first = x.take(1) if hasattr(x, "take") else x
+        _check_batch(check, _first_batch(batches_of(first)))
     return x
 
 
