@@ -1,6 +1,7 @@
 """What is exported, and by which names its outputs go."""
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -12,38 +13,55 @@ from keras_zigzag.graphs import sublayers
 
 
 class ServingModel(keras.Model):
-    """Inputs to a flat dictionary of named outputs.
+    """Inputs to named outputs.
 
     A serving signature holds tensors only, so several outputs become
     `prediction_<name>` and `uncertainty_<name>`.
 
     Args:
         model: An `UncertaintyModel`.
-        named: Boolean. Whether the outputs are a dictionary, or a tuple in
-            the order of `names`. Defaults to `True`.
 
     Attributes:
-        names: List of strings, the names of the outputs, sorted. Known once
-            the model was called.
+        output_names: List of strings, sorted. Known once it was called.
     """
 
-    def __init__(self, model: Any, named: bool = True):
+    def __init__(self, model: Any):
         super().__init__(name=model.name, dtype=model.dtype_policy)
         self.model = model
-        self.named = named
-        self.names: list[str] = []
         self.built = True
 
     def call(self, inputs: Any) -> Any:
         outputs = flat_outputs(self.model.call_with_uncertainty(inputs))
-        self.names = sorted(outputs)
-        if self.named:
-            return outputs
-        return tuple(outputs[name] for name in self.names)
+        self.output_names = sorted(outputs)
+        return outputs
+
+
+class TracedModel(ServingModel):
+    """A list of inputs to a tuple of outputs, for tracers that drop names.
+
+    Args:
+        model: An `UncertaintyModel`.
+        structure: The structure of its inputs.
+    """
+
+    def __init__(self, model: Any, structure: Any):
+        super().__init__(model)
+        self.pack_inputs = functools.partial(
+            keras.tree.pack_sequence_as, structure
+        )
+
+    def call(self, inputs: Any) -> Any:
+        inputs = self.pack_inputs(keras.tree.flatten(inputs))
+        outputs = super().call(inputs)
+        return tuple(outputs[name] for name in self.output_names)
 
 
 def export_serving_model(
-    model: Any, filepath: Any, format: str, **kwargs: Any
+    model: Any,
+    filepath: Any,
+    format: str,
+    input_signature: list[Any],
+    **kwargs: Any,
 ) -> None:
     """Exports a model with its uncertainty.
 
@@ -51,18 +69,24 @@ def export_serving_model(
         model: An `UncertaintyModel`.
         filepath: String or path.
         format: String, as of `keras.Model.export`.
+        input_signature: List with the structure of `keras.InputSpec`.
         **kwargs: Further arguments of `keras.Model.export`.
     """
     # Keras takes a path for some of the formats only.
     filepath = os.fspath(filepath)
-    name_outputs = None
-    if keras.backend.backend() != "tensorflow":
-        name_outputs = NAME_OUTPUTS.get(format)
-    serving = ServingModel(model, named=name_outputs is None)
+    kwargs.update({"format": format, "input_signature": input_signature})
     with constants_as_arrays(model):
-        serving.export(filepath, format=format, **kwargs)
-    if name_outputs is not None:
-        name_outputs(filepath, serving.names)
+        # From a graph of TensorFlow the converters take names themselves.
+        if keras.backend.backend() == "tensorflow" or format not in SET_NAMES:
+            ServingModel(model).export(filepath, **kwargs)
+            return
+        (structure,) = input_signature
+        specs = keras.tree.flatten(structure)
+        kwargs["input_signature"] = specs if len(specs) == 1 else [specs]
+        traced = TracedModel(model, structure)
+        traced.export(filepath, **kwargs)
+    names = [spec.name for spec in specs]
+    SET_NAMES[format](filepath, names, traced.output_names)
 
 
 def flat_outputs(outputs: dict[str, Any]) -> dict[str, Any]:
@@ -102,32 +126,39 @@ def constants_as_arrays(model: Any) -> Iterator[None]:
             setattr(layer, name, value)
 
 
-def name_onnx_outputs(filepath: str, names: list[str]) -> None:
+def set_onnx_names(
+    filepath: str, inputs: list[str | None], outputs: list[str]
+) -> None:
     import onnx
 
     artifact = onnx.load(filepath)
     graph = artifact.graph
-    # A node of its own, since the old name may be used inside the graph.
-    for output, name in zip(graph.output, names, strict=True):
-        graph.node.append(
-            onnx.helper.make_node("Identity", [output.name], [name])
-        )
+    # Keras names the inputs. An output gets a node of its own, since its old
+    # name may be used inside the graph.
+    for output, name in zip(graph.output, outputs, strict=True):
+        node = onnx.helper.make_node("Identity", [output.name], [name])
+        graph.node.append(node)
         output.name = name
     onnx.save(artifact, filepath)
 
 
-def name_openvino_outputs(filepath: str, names: list[str]) -> None:
+def set_openvino_names(
+    filepath: str, inputs: list[str | None], outputs: list[str]
+) -> None:
     import openvino
 
     core = openvino.Core()
     # The weights are overwritten below while the model is in use.
     core.set_property({"ENABLE_MMAP": False})
     artifact = core.read_model(filepath)
-    for output, name in zip(artifact.outputs, names, strict=True):
-        output.tensor.set_names({name})
+    for ports, names in (
+        (artifact.inputs, inputs),
+        (artifact.outputs, outputs),
+    ):
+        for port, name in zip(ports, names, strict=True):
+            if name is not None:
+                port.tensor.set_names({name})
     openvino.serialize(artifact, filepath)
 
 
-# From a graph of TensorFlow the converters take the names themselves; the
-# tracers of the other backends drop them.
-NAME_OUTPUTS = {"onnx": name_onnx_outputs, "openvino": name_openvino_outputs}
+SET_NAMES = {"onnx": set_onnx_names, "openvino": set_openvino_names}

@@ -59,8 +59,9 @@ def litert_by_index(path):
     from ai_edge_litert.interpreter import Interpreter
 
     def run(feed):
+        # An interpreter cannot be resized while it has a runner.
+        signature = Interpreter(path).get_signature_runner()
         interpreter = Interpreter(path)
-        signature = interpreter.get_signature_runner()
         for name, details in signature.get_input_details().items():
             index, value = details["index"], feed[name]
             interpreter.resize_tensor_input(index, value.shape)

@@ -1,11 +1,13 @@
 """Exported artifacts answer as `predict` does, without this package."""
 
+import keras
 import pytest
 
 from keras_zigzag.distances import DISTANCES
 from tests.export import cases
-from tests.export.artifacts import RUNTIMES, check_artifacts
+from tests.export.artifacts import Case, check_artifacts
 
+FORMATS = ("saved_model", "onnx", "litert", "openvino", "torch")
 QUICK = ("images", "tabular", "dict_in_dict_out")
 OTHERS = (
     "bytes_in",
@@ -25,28 +27,43 @@ def quick_cases():
     return {name: getattr(cases, name)() for name in QUICK}
 
 
-@pytest.mark.parametrize(
-    "runtime", ["saved_model", "onnx", "litert", "openvino", "torch"]
-)
+@pytest.mark.parametrize("runtime", FORMATS)
 def test_artifact_answers_as_predict(runtime, quick_cases, tmp_path):
     check_artifacts(runtime, quick_cases, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("runtime", RUNTIMES)
-@pytest.mark.parametrize("name", OTHERS)
-def test_artifact_of_other_models(runtime, name, tmp_path):
-    check_artifacts(runtime, {name: getattr(cases, name)()}, tmp_path)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["tfsm_layer", "litert_by_index"])
-def test_artifact_in_other_ways(runtime, quick_cases, tmp_path):
+def test_artifact_runs_in_other_ways(runtime, quick_cases, tmp_path):
     check_artifacts(runtime, quick_cases, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def other_cases():
+    return {name: getattr(cases, name)() for name in OTHERS}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("runtime", ["saved_model", "onnx", "openvino"])
-def test_artifact_with_each_distance(runtime, tmp_path):
-    models = {name: cases.images(distance=name) for name in DISTANCES}
-    check_artifacts(runtime, models, tmp_path)
+@pytest.mark.parametrize("runtime", FORMATS)
+def test_artifact_of_other_models(runtime, other_cases, tmp_path):
+    check_artifacts(runtime, other_cases, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def case_of_each_distance():
+    return {name: cases.images(distance=name) for name in DISTANCES}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runtime", FORMATS)
+def test_artifact_with_each_distance(runtime, case_of_each_distance, tmp_path):
+    check_artifacts(runtime, case_of_each_distance, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runtime", FORMATS)
+def test_artifact_of_a_loaded_model(runtime, quick_cases, tmp_path):
+    model, inputs = quick_cases["tabular"]
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    check_artifacts(runtime, {"loaded": Case(loaded, inputs)}, tmp_path)
