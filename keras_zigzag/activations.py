@@ -61,11 +61,10 @@ def gives_logits(activation: str | None) -> bool:
 
 def _activation(tensor: Any) -> str | None:
     called, node, index = tensor._keras_history
-    layer = called
+    is_wrapper = isinstance(called, keras.layers.TimeDistributed)
+    layer = called.layer if is_wrapper else called
     if is_graph_model(layer):
         return _activation(layer.outputs[index])
-    if isinstance(layer, keras.layers.TimeDistributed):
-        layer = layer.layer
     kind = type(layer).__name__
     if kind in OPERATIONS and type(layer).__module__.startswith("keras."):
         return OPERATIONS[kind]

@@ -133,7 +133,9 @@ def test_a_coarse_map_lies_on_a_fine_one():
 )
 def test_bad_targets(make, targets, message):
     with pytest.raises(ValueError, match=message):
-        make().check_targets(targets)
+        prior = make()
+        prior.adapt([LABELS, VALUES] if make is listed else NAMED_TARGETS)
+        prior.check_targets(targets)
 
 
 def test_bad_arguments():

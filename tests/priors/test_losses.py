@@ -1,0 +1,154 @@
+import functools
+
+import keras
+import pytest
+
+import keras_zigzag as kz
+from keras_zigzag.priors.losses import ignored_class, loss_from_logits
+
+losses = keras.losses
+
+
+def model(activation, task="classification", units=3):
+    base = keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(units, activation=activation)]
+    )
+    return kz.ZigZagModel.from_model(base, task=task)
+
+
+def own_loss(y_true, y_pred):
+    return losses.mean_squared_error(y_true, y_pred)
+
+
+OF_PROBABILITIES = [
+    "sparse_categorical_crossentropy",
+    "categorical_crossentropy",
+    "SparseCategoricalCrossentropy",
+    losses.sparse_categorical_crossentropy,
+    losses.CategoricalCrossentropy(),
+    losses.SparseCategoricalCrossentropy(ignore_class=255),
+    losses.CategoricalFocalCrossentropy(),
+    losses.categorical_focal_crossentropy,
+    ["categorical_crossentropy"],
+]
+OF_LOGITS = [
+    losses.SparseCategoricalCrossentropy(from_logits=True),
+    losses.CategoricalCrossentropy(from_logits=True),
+    losses.CategoricalFocalCrossentropy(from_logits=True),
+    functools.partial(losses.categorical_crossentropy, from_logits=True),
+    [losses.CategoricalCrossentropy(from_logits=True)],
+]
+
+
+@pytest.mark.parametrize("loss", OF_PROBABILITIES, ids=str)
+def test_loss_of_probabilities(loss):
+    model("softmax").compile("adam", loss)
+    with pytest.raises(
+        ValueError,
+        match="ends in a linear layer.*Received: loss=.*"
+        "`from_logits=True`.*`activation='softmax'`",
+    ):
+        model(None).compile("adam", loss)
+
+
+@pytest.mark.parametrize("loss", OF_LOGITS, ids=str)
+def test_loss_of_logits(loss):
+    model(None).compile("adam", loss)
+    with pytest.raises(
+        ValueError,
+        match="taken for probabilities.*Received: loss=.*"
+        "`from_logits=False`.*last layer linear",
+    ):
+        model("softmax").compile("adam", loss)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "bce",
+        "binary_crossentropy",
+        losses.BinaryCrossentropy(),
+        losses.BinaryFocalCrossentropy(),
+        losses.binary_focal_crossentropy,
+    ],
+    ids=str,
+)
+def test_binary_loss_of_probabilities(loss):
+    model("sigmoid", "binary", 1).compile("adam", loss)
+    with pytest.raises(ValueError, match="`activation='sigmoid'`"):
+        model(None, "binary", 1).compile("adam", loss)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.BinaryCrossentropy(from_logits=True),
+        losses.BinaryFocalCrossentropy(from_logits=True),
+    ],
+    ids=str,
+)
+def test_binary_loss_of_logits(loss):
+    model(None, "binary", 2).compile("adam", loss)
+    with pytest.raises(ValueError, match="taken for probabilities"):
+        model("sigmoid", "binary", 2).compile("adam", loss)
+
+
+@pytest.mark.parametrize("activation", ["softmax", None])
+@pytest.mark.parametrize("loss", ["mse", own_loss, losses.Huber(), None])
+def test_losses_that_have_no_say(activation, loss):
+    model(activation).compile("adam", loss)
+
+
+def test_unknown_activation_can_be_told():
+    base = keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(3), keras.layers.ReLU()]
+    )
+    loss = losses.CategoricalCrossentropy(from_logits=True)
+    unknown = kz.ZigZagModel.from_model(base, task="classification")
+    with pytest.raises(ValueError, match="a prior of `from_logits=True`"):
+        unknown.compile("adam", loss)
+    prior = kz.priors.OneHotPrior(from_logits=True)
+    kz.ZigZagModel.from_model(base, prior=prior).compile("adam", loss)
+
+
+def two_outputs(as_dict):
+    inputs = keras.Input((4,))
+    kind = keras.layers.Dense(3, activation="softmax", name="kind")(inputs)
+    flag = keras.layers.Dense(1, name="flag")(inputs)
+    outputs = {"kind": kind, "flag": flag} if as_dict else [kind, flag]
+    return kz.ZigZagModel.from_model(
+        keras.Model(inputs, outputs),
+        task={"kind": "classification", "flag": "binary"},
+    )
+
+
+@pytest.mark.parametrize("as_dict", [True, False])
+def test_several_outputs(as_dict):
+    kind = "sparse_categorical_crossentropy"
+    good, bad = losses.BinaryCrossentropy(from_logits=True), "bce"
+    two_outputs(as_dict).compile("adam", {"kind": kind, "flag": good})
+    two_outputs(as_dict).compile("adam", {"kind": kind})
+    with pytest.raises(ValueError, match="ends in a linear.*loss='bce'"):
+        two_outputs(as_dict).compile("adam", {"kind": kind, "flag": bad})
+    if not as_dict:
+        two_outputs(as_dict).compile("adam", [kind, good])
+        with pytest.raises(ValueError, match="ends in a linear.*loss='bce'"):
+            two_outputs(as_dict).compile("adam", [kind, bad])
+
+
+def test_unknown_loss_is_left_to_keras():
+    with pytest.raises(ValueError, match="no_such_loss"):
+        model("softmax").compile("adam", "no_such_loss")
+
+
+def test_from_logits_of_a_config():
+    loss = losses.BinaryCrossentropy(from_logits=True)
+    assert loss_from_logits(losses.serialize(loss)) is True
+    assert loss_from_logits("kld") is None
+
+
+def test_ignored_class():
+    loss = losses.SparseCategoricalCrossentropy(ignore_class=255)
+    assert ignored_class(loss) == 255
+    assert ignored_class(losses.MeanSquaredError()) is None
+    assert ignored_class("sparse_categorical_crossentropy") is None
