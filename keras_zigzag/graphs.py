@@ -61,7 +61,11 @@ def copy_layer(layer: Any) -> Any:
     """
     try:
         if is_graph_model(layer):
-            return keras.models.clone_model(layer, recursive=True)
+            return keras.models.clone_model(
+                layer, clone_function=copy_layer, recursive=True
+            )
+        if isinstance(layer, keras.layers.Lambda):
+            return _copy_lambda(layer)
         return layer.__class__.from_config(layer.get_config())
     except Exception as error:
         if not isinstance(layer, keras.layers.Layer):
@@ -73,6 +77,17 @@ def copy_layer(layer: Any) -> Any:
             f"({error}). Implement `get_config` so that it lists the "
             "arguments of the constructor."
         ) from error
+
+
+def _copy_lambda(layer: Any) -> Any:
+    # Keras makes no Lambda from a config that may come from a stranger. The
+    # functions of this one are at hand.
+    functions = {
+        "function": layer.function,
+        "mask": layer.mask,
+        "output_shape": layer._output_shape,
+    }
+    return type(layer)(**(layer.get_config() | functions))
 
 
 def copy_state(source: Any, target: Any) -> None:
