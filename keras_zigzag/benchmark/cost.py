@@ -22,7 +22,12 @@ import keras
 
 from keras_zigzag.benchmark.cost_cases import CASES, Case, build_contestant
 from keras_zigzag.benchmark.cost_measure import CLOCKS, measure_case
-from keras_zigzag.benchmark.cost_table import Row, Spread, format_table
+from keras_zigzag.benchmark.cost_table import (
+    Row,
+    Spread,
+    format_row,
+    format_table,
+)
 
 IMPORT_TARGET = 0.1
 TIME_IMPORTS = """
@@ -38,8 +43,9 @@ Medians of interleaved runs after two warm-up runs; a ratio is taken within each
 repeat, its quartiles in brackets. A `fit` or `predict` step is one batch of a
 call over several, with the same arrays for all; the exported call takes one
 batch. Peak memory is how far the resident memory of a fresh process grows from
-after the imports to after three batches, tracing and weights included. A prior
-of 10 classes and a presence channel; Adam; `passes="both"` unless said.
+after the imports to after three batches: tracing and weights are in it, and so
+are the base model's that a ZigZag model is copied from. A prior of 10 classes
+and a presence channel; Adam; `passes="both"` unless said.
 """
 
 
@@ -55,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         for row in measured:
             rows.append(row)
-            report(f"{row.model}: {row.quantity}")
+            report(format_row(row))
     report("imports")
     imports = time_imports(repeats)
     print(describe_setting(cases, repeats, options.clock))

@@ -9,6 +9,7 @@ workspace of the backend, in main memory.
 
 from __future__ import annotations
 
+import gc
 import re
 import subprocess
 import sys
@@ -65,6 +66,8 @@ def main(arguments: list[str]) -> None:
     start = peak_bytes()
     x, y = cost_cases.make_data(case, NUM_STEPS * int(batch_size))
     model = cost_cases.build_contestant(case, contestant)
+    # A ZigZag model is a copy; the base model that it came from can go.
+    gc.collect()
     if method == "fit":
         model.fit(x, y, batch_size=int(batch_size), verbose=0)
     else:

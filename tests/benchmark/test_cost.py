@@ -160,7 +160,7 @@ def test_main_from_end_to_end(monkeypatch, capsys, tmp_path):
     ]
     assert printed.out.count("| tiny |") == len(quantities)
     assert "batch size × batches per run: mlp 3 × 2" in printed.out
-    assert "tiny: predict" in printed.err
+    assert printed.err.count("| tiny |") == len(quantities)
 
 
 @pytest.mark.parametrize(
