@@ -1,6 +1,7 @@
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
@@ -87,6 +88,6 @@ class IndexPrior(OneHotPrior):
         return config
 
     def _index(self, weights: Tensor) -> Tensor:
-        indices = ops.arange(self.num_classes, dtype="float32")
+        indices = np.arange(self.num_classes, dtype="float32")
         index = ops.sum(weights * indices, axis=-1, keepdims=True)
         return (index + self.offset) * self.scale

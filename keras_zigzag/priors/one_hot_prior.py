@@ -201,7 +201,7 @@ def first_maximum(scores: Tensor, num_classes: int) -> Tensor:
     that the ONNX and OpenVINO converters refuse.
     """
     scores = ops.cast(scores, "float32")
-    indices = ops.arange(num_classes, dtype="float32")
+    indices = ops.convert_to_tensor(np.arange(num_classes, dtype="float32"))
     largest = ops.max(scores, axis=-1, keepdims=True)
     candidates = ops.where(
         ops.greater_equal(scores, largest), indices, float(num_classes)
