@@ -37,9 +37,9 @@ def assert_same(one, two):
 def test_ways_to_run_a_step_agree(passes):
     expected = trained(passes)
     assert_same(trained(passes, run_eagerly=True), expected)
-    # Keras warns on PyTorch where the steps are no multiple of this number.
-    num_steps = 3 if keras.backend.backend() == "torch" else 4
-    assert_same(trained(passes, steps_per_execution=num_steps), expected)
+    # Keras refuses it on PyTorch.
+    if keras.backend.backend() != "torch":
+        assert_same(trained(passes, steps_per_execution=4), expected)
 
 
 @pytest.mark.backend("tensorflow", "jax")

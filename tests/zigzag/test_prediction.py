@@ -26,7 +26,7 @@ def passes_by_hand(model, x, count):
     return answers
 
 
-@pytest.mark.parametrize("num_passes", [2, 3, 5])
+@pytest.mark.parametrize("num_passes", [2, 3])
 def test_passes_by_hand(num_passes):
     model, (x, _) = randomise(linear(num_passes=num_passes)), value_data()
     answers = passes_by_hand(model, x, num_passes)
@@ -40,15 +40,18 @@ def test_passes_by_hand(num_passes):
 
 
 @pytest.mark.parametrize("name", sorted(kz.distances.DISTANCES))
-def test_distances_reach_predict(name):
+def test_distances_by_name(name):
     model, (x, _) = randomise(classifier(distance=name)), class_data()
     first = model(x)
     prior = model.prior.encode_prediction(first)
     second = model.network([ops.convert_to_tensor(x), prior])
     expected = kz.distances.get(name)(first, second)
-    out = model.predict(x, verbose=0)
+    uncertainty = model.call_with_uncertainty(x)["uncertainty"]
     np.testing.assert_allclose(
-        out["uncertainty"], ops.convert_to_numpy(expected), rtol=1e-4, atol=1e-6
+        ops.convert_to_numpy(uncertainty),
+        ops.convert_to_numpy(expected),
+        rtol=1e-4,
+        atol=1e-6,
     )
 
 

@@ -42,7 +42,7 @@ def test_metrics_by_hand():
 
 
 @pytest.mark.parametrize("passes", ["both", "sampled"])
-@pytest.mark.parametrize("batch_size", [1, 2, 7, 30])
+@pytest.mark.parametrize("batch_size", [1, 7])
 def test_training_accuracy_does_not_see_the_label(passes, batch_size):
     model = copies_its_prior(passes=passes, seed=1)
     model.compile(
