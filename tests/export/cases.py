@@ -20,7 +20,11 @@ def labels(high, *shape, seed=1):
 
 
 def trained(model, loss, x, y, epochs=3):
-    model.compile(keras.optimizers.Adam(0.02), loss, jit_compile=False)
+    # Compiling costs more than it saves here, but on JAX, which would compile
+    # each operation instead.
+    jit_compile = keras.backend.backend() == "jax"
+    optimizer = keras.optimizers.Adam(0.02)
+    model.compile(optimizer, loss, jit_compile=jit_compile)
     model.fit(x, y, epochs=epochs, batch_size=20, verbose=0)
     inputs = keras.tree.map_structure(lambda leaf: leaf[:6], x)
     return Case(model, inputs)
