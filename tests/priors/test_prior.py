@@ -71,7 +71,14 @@ def test_fits_to_one_shape_only():
             prior.fit_to(shape)
 
 
-@pytest.mark.parametrize("kind", ["sparse", "one_hot"])
+# PyTorch 2.13 refuses the gradient of Keras's sparse crossentropy of maps on
+# the CPU, of ordinary models too: "grad_input must be contiguous".
+not_on_torch = pytest.mark.backend("tensorflow", "jax")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param("sparse", marks=not_on_torch), "one_hot"]
+)
 def test_segmentation(kind):
     model = kz.ZigZagModel.from_model(
         dense_base(3, "softmax"), task="classification"
@@ -89,6 +96,7 @@ def test_segmentation(kind):
     assert out["uncertainty"].shape == (8, 6, 4)
 
 
+@not_on_torch
 def test_void_label():
     model = kz.ZigZagModel.from_model(
         dense_base(3, "softmax"), task="classification"
