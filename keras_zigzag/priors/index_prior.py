@@ -88,6 +88,8 @@ class IndexPrior(OneHotPrior):
         return config
 
     def _index(self, weights: Tensor) -> Tensor:
-        indices = np.arange(self.num_classes, dtype="float32")
+        indices = ops.convert_to_tensor(
+            np.arange(self.num_classes, dtype="float32")
+        )
         index = ops.sum(weights * indices, axis=-1, keepdims=True)
         return (index + self.offset) * self.scale

