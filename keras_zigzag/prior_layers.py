@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 Tensor = Any
-Shape = tuple[int | None, ...]
+Shape = tuple[Any, ...]  # Integers, and `None` for open dimensions.
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
