@@ -1,0 +1,222 @@
+"""How far the uncertainty agrees with the size of the error."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keras_zigzag.metrics.inputs import (
+    Array,
+    NanPolicy,
+    as_errors,
+    as_finite,
+    as_scores,
+    as_weight,
+    flat,
+)
+from keras_zigzag.metrics.ranking import BLOCK, mid_ranks, rank, running_sum
+
+
+class CumulativeCalibrationCurve(NamedTuple):
+    """Two arrays that rise from 0 to 1, one point per distinct uncertainty."""
+
+    uncertainty_share: Array
+    error_share: Array
+
+
+def pearson(
+    absolute_error: Any, uncertainty: Any, sample_weight: Any = None
+) -> float:
+    """Pearson's correlation of error and uncertainty, the paper's `r`.
+
+    `Σ (e − ē)(u − ū) / √(Σ (e − ē)² Σ (u − ū)²)`. Unlike the other metrics it
+    depends on the scale of the uncertainty, not on its order only.
+
+    Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML),
+    figure "True vs Estimated Error".
+
+    Args:
+        absolute_error: Array of errors, one per sample, of any shape.
+        uncertainty: Array of the same shape, finite.
+        sample_weight: Array of the same shape, or `None`.
+
+    Returns:
+        Float in `[-1, 1]`.
+
+    Raises:
+        ValueError: If one of the two is constant: there is no correlation.
+
+    Example:
+
+    >>> keras_zigzag.metrics.pearson(
+    ...     absolute_error=[1.0, 2.0, 3.0], uncertainty=[0.1, 0.4, 0.4])
+    0.866025404
+    """
+    error, score, weight = flat(
+        absolute_error=as_finite(absolute_error, "absolute_error"),
+        uncertainty=as_finite(uncertainty, "uncertainty"),
+        sample_weight=as_weight(sample_weight),
+    )
+    error = _standardised(error, weight, "absolute_error")
+    score = _standardised(score, weight, "uncertainty")
+    if weight is not None:
+        error *= weight
+    return _correlation(float(error @ score))
+
+
+def spearman(
+    absolute_error: Any,
+    uncertainty: Any,
+    sample_weight: Any = None,
+    nan_policy: NanPolicy = "raise",
+) -> float:
+    """Spearman's correlation: Pearson's of the ranks, ties at their middle.
+
+    Reference: Spearman (1904), The proof and measurement of association
+    between two things.
+
+    Args:
+        absolute_error: Array of errors, one per sample, of any shape.
+        uncertainty: Array of the same shape; higher means less trust.
+        sample_weight: Array of the same shape, or `None`.
+        nan_policy: `"raise"`, or `"worst"` to rank NaN as most uncertain.
+            Defaults to `"raise"`.
+
+    Returns:
+        Float in `[-1, 1]`.
+
+    Raises:
+        ValueError: If one of the two is constant: there is no correlation.
+
+    Example:
+
+    >>> keras_zigzag.metrics.spearman(
+    ...     absolute_error=[1.0, 2.0, 3.0], uncertainty=[0.1, 0.9, 0.4])
+    0.5
+    """
+    error, score, weight = flat(
+        absolute_error=as_finite(absolute_error, "absolute_error"),
+        uncertainty=as_scores(uncertainty, nan_policy=nan_policy),
+        sample_weight=as_weight(sample_weight),
+    )
+    error_rank = mid_ranks(error, weight)
+    del error
+    error_rank = _standardised(error_rank, weight, "absolute_error")
+    ranking = rank(score, error_rank, weight)
+    middle = np.cumsum(ranking.count)
+    middle -= ranking.count / 2.0
+    middle = _standardised(middle, ranking.count, "uncertainty")
+    return _correlation(float(middle @ ranking.total))
+
+
+def cumulative_calibration_curve(
+    absolute_error: Any, uncertainty: Any, sample_weight: Any = None
+) -> CumulativeCalibrationCurve:
+    """Share of all error against share of all uncertainty, in rising order.
+
+    With the samples in order of rising uncertainty, a point is
+    `(Σ_{i≤k} u_i / Σ u_i, Σ_{i≤k} e_i / Σ e_i)`. If the expected error is
+    proportional to the uncertainty it lies on the diagonal; above it the
+    certain samples have more of the error than they own up to.
+
+    Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML),
+    figure "Actual error vs uncertainty".
+
+    Args:
+        absolute_error: Array of errors that are not negative, one per
+            sample, of any shape.
+        uncertainty: Array of the same shape, finite and not negative.
+        sample_weight: Array of the same shape, or `None`.
+
+    Returns:
+        `CumulativeCalibrationCurve` of arrays `uncertainty_share` and
+        `error_share`, both from 0 to 1.
+
+    Example:
+
+    >>> curve = keras_zigzag.metrics.cumulative_calibration_curve(
+    ...     absolute_error=[1.0, 1.0, 2.0], uncertainty=[0.1, 0.4, 0.5])
+    >>> curve.uncertainty_share
+    [0.0, 0.1, 0.5, 1.0]
+    >>> curve.error_share
+    [0.0, 0.25, 0.5, 1.0]
+    """
+    error, score, weight = flat(
+        absolute_error=as_errors(absolute_error),
+        uncertainty=as_errors(uncertainty, "uncertainty"),
+        sample_weight=as_weight(sample_weight),
+    )
+    ranking = rank(score, error, weight)
+    return CumulativeCalibrationCurve(
+        _share(ranking.score * ranking.count, "uncertainty"),
+        _share(ranking.total, "absolute_error"),
+    )
+
+
+def cumulative_calibration_error(
+    absolute_error: Any, uncertainty: Any, sample_weight: Any = None
+) -> float:
+    """Area between the cumulative calibration curve and the diagonal.
+
+    `∫ |y(x) − x| dx` with straight lines between the points.
+
+    Args as for `cumulative_calibration_curve`.
+
+    Returns:
+        Float in `[0, ½]`, 0 where error and uncertainty are proportional.
+
+    Example:
+
+    >>> keras_zigzag.metrics.cumulative_calibration_error(
+    ...     absolute_error=[1.0, 1.0, 2.0], uncertainty=[0.1, 0.4, 0.5])
+    0.0375
+    """
+    x, gap = cumulative_calibration_curve(
+        absolute_error, uncertainty, sample_weight
+    )
+    gap -= x
+    pieces = (slice(i, i + BLOCK + 1) for i in range(0, len(x) - 1, BLOCK))
+    return math.fsum(_area_to_zero(x[piece], gap[piece]) for piece in pieces)
+
+
+def _area_to_zero(x: Array, y: Array) -> float:
+    """`∫ |y| dx` with straight lines between the points."""
+    start, end = y[:-1], y[1:]
+    height = np.abs(start) + np.abs(end)
+    # Where a line crosses zero there are two triangles.
+    crossing = start * end < 0
+    square = (start**2 + end**2)[crossing]
+    height[crossing] = square / height[crossing]
+    return float(height @ np.diff(x) / 2.0)
+
+
+def _standardised(values: Array, weight: Array | None, name: str) -> Array:
+    """Mean 0 and (weighted) sum of squares 1."""
+    if values.min() == values.max():
+        raise ValueError(
+            f"There is no correlation with a constant. Received: `{name}` with "
+            "one and the same value or rank for all samples."
+        )
+    # The scale keeps squares of tiny and of huge values apart.
+    values = values / np.abs(values).max()
+    values -= np.average(values, weights=weight)
+    values /= np.abs(values).max()
+    square = values @ values if weight is None else (values * weight) @ values
+    values /= np.sqrt(square)
+    return values
+
+
+def _correlation(value: float) -> float:
+    # Rounding must not lead out of the range.
+    return min(max(value, -1.0), 1.0)
+
+
+def _share(values: Array, name: str) -> Array:
+    running = running_sum(values)
+    if running[-1] == 0.0:
+        raise ValueError(
+            f"`{name}` must not be zero everywhere. "
+            f"Received: {len(values)} distinct value(s), a sum of zero."
+        )
+    running /= running[-1]
+    return running

@@ -1,0 +1,158 @@
+"""Checks of what the metrics are given; everything else is pure formula."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+Array = np.ndarray
+NanPolicy = Literal["raise", "worst"]
+
+
+def as_numbers(values: Any, name: str) -> Array:
+    """An array of real numbers, from whatever NumPy can read.
+
+    Args:
+        values: Array, tensor, table column or nested list.
+        name: String. What the errors call it.
+
+    Returns:
+        Array of at least one axis, Boolean, integer or floating point.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        array = _from_other_kind(array, name)
+    if array.ndim == 0:
+        raise ValueError(
+            f"`{name}` must have one value per sample. "
+            f"Received: the single value {values!r}."
+        )
+    if array.size == 0:
+        raise ValueError(
+            f"`{name}` must hold at least one sample. "
+            f"Received: an array of shape {array.shape}."
+        )
+    return array
+
+
+def as_finite(values: Any, name: str) -> Array:
+    """Numbers as float64, without NaN and infinity."""
+    array = as_numbers(values, name).astype("float64", copy=False)
+    # A finite sum has finite terms, and costs no array of its own.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum()
+    if not np.isfinite(total):
+        bad = array.size - np.count_nonzero(np.isfinite(array))
+        what = f"{bad} such values of {array.size}" if bad else "a sum too big"
+        raise ValueError(
+            f"`{name}` must not hold NaN or infinity. Received: {what}."
+        )
+    return array
+
+
+def as_errors(values: Any, name: str = "absolute_error") -> Array:
+    """Finite numbers that are not negative."""
+    array = as_finite(values, name)
+    if array.min() < 0:
+        raise ValueError(
+            f"`{name}` must not be negative; take the absolute value of "
+            f"signed errors. Received: a smallest value of {array.min()}."
+        )
+    return array
+
+
+def as_correct(values: Any) -> Array:
+    """One Boolean per sample, from Booleans or from 0 and 1."""
+    array = as_numbers(values, "correct")
+    if array.dtype.kind != "b":
+        is_right = array == 1
+        if not np.all(is_right | (array == 0)):
+            raise ValueError(
+                "`correct` must say for each sample whether the prediction is "
+                "right, as Booleans or as 0 and 1; compare labels with "
+                "predictions first. Received: values from "
+                f"{array.min()} to {array.max()}."
+            )
+        array = is_right
+    return array
+
+
+def as_scores(
+    values: Any,
+    name: str = "uncertainty",
+    nan_policy: NanPolicy = "raise",
+) -> Array:
+    """Scores in a type of their own; infinity ranks, NaN only on request."""
+    if nan_policy not in ("raise", "worst"):
+        raise ValueError(
+            "`nan_policy` must be 'raise' or 'worst'. "
+            f"Received: nan_policy={nan_policy!r}"
+        )
+    array = as_numbers(values, name)
+    num_nan = int(np.count_nonzero(array != array))
+    if num_nan and nan_policy == "raise":
+        raise ValueError(
+            f"`{name}` must not hold NaN; `nan_policy='worst'` ranks it as "
+            f"most uncertain. Received: {num_nan} NaN of {array.size}."
+        )
+    return array
+
+
+def as_weight(values: Any, name: str = "sample_weight") -> Array | None:
+    """Finite weights that are not negative and not all zero, or `None`."""
+    if values is None:
+        return None
+    array = as_errors(values, name)
+    if not array.any():
+        raise ValueError(
+            f"`{name}` must not be zero everywhere. "
+            f"Received: {array.size} zeros."
+        )
+    return array
+
+
+def flat(**arrays: Array | None) -> list[Any]:
+    """The arrays with a single axis, after a check that their shapes agree.
+
+    Without it, `(N, 1)` against `(N,)` would broadcast to `(N, N)`.
+
+    Args:
+        **arrays: Arrays by the names that the error uses, or `None`.
+
+    Returns:
+        List of arrays of one axis, `None` where there was none.
+    """
+    shapes = {k: a.shape for k, a in arrays.items() if a is not None}
+    if len(set(shapes.values())) > 1:
+        listed = ", ".join(f"`{k}` of shape {s}" for k, s in shapes.items())
+        raise ValueError(
+            f"There must be one value per sample in each. Received: {listed}."
+        )
+    return [
+        None if array is None else array.ravel() for array in arrays.values()
+    ]
+
+
+def as_fraction(value: float, name: str) -> float:
+    """A number in `(0, 1]`."""
+    if not 0 < value <= 1:
+        raise ValueError(
+            f"`{name}` must be in (0, 1]. Received: {name}={value!r}"
+        )
+    return float(value)
+
+
+def _from_other_kind(array: Array, name: str) -> Array:
+    # Columns of tables come as objects, bfloat16 as a type of its own.
+    has_text = array.dtype.kind in "USmMc" or (
+        array.dtype.kind == "O"
+        and any(isinstance(value, (str, bytes)) for value in array.ravel())
+    )
+    try:
+        if not has_text:
+            return array.astype("float64")
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(
+        f"`{name}` must hold real numbers. "
+        f"Received: an array of type {array.dtype}."
+    )
