@@ -1,5 +1,3 @@
-import itertools
-
 import evaluation
 import numpy as np
 import pytest
@@ -14,71 +12,6 @@ class TestPredictions:
         result = evaluation.entropy([[0.5, 0.5], [1.0, 0.0], [0.75, 0.25]])
         expected = [np.log(2), 0.0, 2 * np.log(2) - 0.75 * np.log(3)]
         np.testing.assert_allclose(result, expected)
-
-
-class TestLift:
-    def test_by_hand(self):
-        # F = 1, 1, 2/3, 3/4, and F(1) = 3/4: the mean lift is 41/36.
-        correct, uncertainty = [1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]
-        assert evaluation.aulc(correct, uncertainty) == pytest.approx(5 / 36)
-        # The oracle has F = 1, 1, 1, 3/4 and a mean lift of 5/4.
-        assert evaluation.raulc(correct, uncertainty) == pytest.approx(5 / 9)
-
-    def test_order_of_the_samples_does_not_matter(self):
-        correct, uncertainty = [0, 1, 1, 1], [0.3, 0.2, 0.4, 0.1]
-        assert evaluation.aulc(correct, uncertainty) == pytest.approx(5 / 36)
-
-    def test_oracle_is_one(self):
-        correct = np.array([1, 0, 1, 1, 0])
-        assert evaluation.raulc(correct, 1 - correct) == pytest.approx(1.0)
-
-    def test_worst_order_is_negative(self):
-        # F = 0, 1/2, 2/3, 3/4 against F = 1, 1, 1, 3/4.
-        correct = [0, 1, 1, 1]
-        assert evaluation.raulc(correct, [1, 2, 3, 4]) == pytest.approx(
-            ((0 + 1 / 2 + 2 / 3 + 3 / 4) / 3 - 1) / 0.25
-        )
-
-    def test_constant_score_is_a_random_order(self):
-        assert evaluation.raulc([1, 0, 1], [2.0, 2.0, 2.0]) == 0.0
-
-    def test_ties_count_with_their_expected_value(self):
-        correct = np.array([1, 0, 1, 1, 0, 1])
-        uncertainty = np.array([0, 1, 1, 1, 2, 2])
-        over_orders = [
-            evaluation.aulc(correct[[0, *tied, *last]], range(6))
-            for tied in itertools.permutations([1, 2, 3])
-            for last in itertools.permutations([4, 5])
-        ]
-        assert evaluation.aulc(correct, uncertainty) == pytest.approx(
-            np.mean(over_orders)
-        )
-
-    def test_no_mistakes(self):
-        with pytest.raises(ValueError, match="3 samples, all of them correct"):
-            evaluation.raulc([1, 1, 1], [0.1, 0.2, 0.3])
-
-    def test_only_mistakes(self):
-        with pytest.raises(ValueError, match="at least one correct sample"):
-            evaluation.aulc([0, 0], [0.1, 0.2])
-
-    def test_nan(self):
-        with pytest.raises(ValueError, match="Received: 1 NaN of 2"):
-            evaluation.raulc([1, 0], [0.1, float("nan")])
-
-
-class TestDetection:
-    def test_by_hand(self):
-        # Three of the four pairs are in the right order.
-        assert evaluation.roc_auc([0.1, 0.4], [0.35, 0.8]) == 0.75
-        # Precision 1 at recall 1/2 and 2/3 at recall 1.
-        assert evaluation.pr_auc([0.1, 0.4], [0.35, 0.8]) == pytest.approx(
-            5 / 6
-        )
-
-    def test_constant_score(self):
-        assert evaluation.roc_auc([1.0, 1.0, 1.0], [1.0]) == 0.5
-        assert evaluation.pr_auc([1.0, 1.0, 1.0], [1.0]) == 0.25
 
 
 class TestTable:
