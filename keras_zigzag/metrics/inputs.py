@@ -54,8 +54,8 @@ def as_errors(values: Any, name: str = "absolute_error") -> Array:
     array = as_finite(values, name)
     if array.min() < 0:
         raise ValueError(
-            f"`{name}` must not be negative; take the absolute value of "
-            f"signed errors. Received: a smallest value of {array.min()}."
+            f"`{name}` must not be negative. "
+            f"Received: a smallest value of {array.min()}."
         )
     return array
 
