@@ -14,7 +14,15 @@ from keras_zigzag.metrics.inputs import (
     as_weight,
     flat,
 )
-from keras_zigzag.metrics.ranking import BLOCK, mid_ranks, rank, running_sum
+from keras_zigzag.metrics.ranking import (
+    BLOCK,
+    mid_ranks_in_order,
+    rank,
+    running_sum,
+)
+
+# The smallest normal float64: what is below it is zero here.
+SMALLEST = np.finfo("float64").tiny
 
 
 class CumulativeCalibrationCurve(NamedTuple):
@@ -99,13 +107,20 @@ def spearman(
         uncertainty=as_scores(uncertainty, nan_policy=nan_policy),
         sample_weight=as_weight(sample_weight),
     )
-    error_rank = mid_ranks(error, weight)
+    # Everything in the order of the errors, which then rank by position.
+    order = np.argsort(error)
+    score, error = score[order], error[order]
+    weight = None if weight is None else weight[order]
+    del order
+    error_rank = mid_ranks_in_order(error, weight)
     del error
-    error_rank = _standardised(error_rank, weight, "absolute_error")
+    _centre(error_rank, weight, "absolute_error")
     ranking = rank(score, error_rank, weight)
+    del score, error_rank
     middle = np.cumsum(ranking.count)
     middle -= ranking.count / 2.0
-    middle = _standardised(middle, ranking.count, "uncertainty")
+    middle /= middle[-1]
+    _centre(middle, ranking.count, "uncertainty")
     return _correlation(float(middle @ ranking.total))
 
 
@@ -191,19 +206,25 @@ def _area_to_zero(x: Array, y: Array) -> float:
 
 
 def _standardised(values: Array, weight: Array | None, name: str) -> Array:
-    """Mean 0 and (weighted) sum of squares 1."""
-    if values.min() == values.max():
+    """Centred, whatever the size of the values."""
+    # A scale of one keeps the squares of tiny and of huge values apart.
+    values = values / max(np.abs(values).max(), SMALLEST)
+    _centre(values, weight, name)
+    return values
+
+
+def _centre(values: Array, weight: Array | None, name: str) -> None:
+    """Gives, in place, a mean of 0 and a (weighted) sum of squares of 1."""
+    spread = values.max() - values.min()
+    if spread == 0.0:
         raise ValueError(
             f"There is no correlation with a constant. Received: `{name}` with "
             "one and the same value or rank for all samples."
         )
-    # The scale keeps squares of tiny and of huge values apart.
-    values = values / np.abs(values).max()
     values -= np.average(values, weights=weight)
-    values /= np.abs(values).max()
+    values /= spread
     square = values @ values if weight is None else (values * weight) @ values
     values /= np.sqrt(square)
-    return values
 
 
 def _correlation(value: float) -> float:

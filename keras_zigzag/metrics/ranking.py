@@ -129,19 +129,27 @@ def mid_ranks(score: Array, weight: Array | None = None) -> Array:
         zero.
     """
     order = np.argsort(score)
-    ends = _ends(score[order])
-    if weight is None:
+    result = np.empty(len(score))
+    result[order] = mid_ranks_in_order(
+        score[order], None if weight is None else weight[order]
+    )
+    return result
+
+
+def mid_ranks_in_order(ordered: Array, weight: Array | None = None) -> Array:
+    """As `mid_ranks`, of scores that are in rising order already."""
+    ends = _ends(ordered)
+    if weight is not None:
+        upper = np.cumsum(weight)
+        upper = upper if ends is None else upper[ends]
+    elif ends is not None:
         upper = (ends + 1).astype("float64")
     else:
-        upper = np.cumsum(weight[order])[ends]
+        upper = np.arange(1.0, len(ordered) + 1.0)
     middle = upper.copy()
     middle[1:] += upper[:-1]
     middle /= 2 * upper[-1]
-    del upper
-    result = np.empty(len(score))
-    has_ties = len(ends) < len(score)
-    result[order] = np.repeat(middle, _lengths(ends)) if has_ties else middle
-    return result
+    return middle if ends is None else np.repeat(middle, _lengths(ends))
 
 
 def running_sum(values: Array, start: float = 0.0) -> Array:
@@ -166,7 +174,7 @@ def check_counts(ranking: Ranking) -> None:
 
 def _group(ordered: Array, value: Array, weight: Array | None) -> Ranking:
     ends = _ends(ordered)
-    if len(ends) == len(ordered):
+    if ends is None:
         # Ones that take no memory.
         ones = np.broadcast_to(1.0, len(ordered))
         count = ones if weight is None else weight
@@ -183,15 +191,15 @@ def _group(ordered: Array, value: Array, weight: Array | None) -> Ranking:
     )
 
 
-def _ends(ordered: Array) -> Array:
-    """Index of the last sample of each group."""
+def _ends(ordered: Array) -> Array | None:
+    """Index of the last sample of each group, `None` if there are no ties."""
     is_end = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_end[:-1])
     if ordered[-1] != ordered[-1]:
         # NaN is one group, although it does not equal itself.
         first_nan = np.argmax(ordered != ordered)
         is_end[first_nan:-1] = False
-    return np.flatnonzero(is_end)
+    return None if is_end.all() else np.flatnonzero(is_end)
 
 
 def _lengths(ends: Array) -> Array:
