@@ -100,9 +100,13 @@ def torch(path):
 
     def run(feed):
         inputs = {name: from_numpy(value) for name, value in feed.items()}
-        if len(inputs) == 1:
-            (inputs,) = inputs.values()
-        return {name: value.numpy() for name, value in module(inputs).items()}
+        try:
+            outputs = module(inputs)
+        except ValueError:
+            # The program takes the structure that the model takes.
+            inputs = list(inputs.values())
+            outputs = module(inputs if len(inputs) > 1 else inputs[0])
+        return {name: value.numpy() for name, value in outputs.items()}
 
     return run
 

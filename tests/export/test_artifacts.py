@@ -40,7 +40,11 @@ def test_artifact_runs_in_other_ways(runtime, quick_cases, tmp_path):
 
 @pytest.fixture(scope="module")
 def other_cases():
-    return {name: getattr(cases, name)() for name in OTHERS}
+    names = set(OTHERS)
+    if keras.backend.backend() == "torch":
+        # Keras traces open sizes as 1, which max-pooling cannot halve.
+        names.remove("dense_of_any_size")
+    return {name: getattr(cases, name)() for name in sorted(names)}
 
 
 @pytest.mark.slow
