@@ -1,4 +1,8 @@
-"""Targets per pixel, per node and per step: the prior is a map."""
+"""Targets per pixel, per node and per step: the prior is a map.
+
+The outputs are logits, since PyTorch has no gradient of the sparse loss of
+probabilities per pixel.
+"""
 
 import keras
 import pytest
@@ -23,7 +27,7 @@ def unet(size=8, first=()):
     x = layers.Conv2DTranspose(4, 2, strides=2, name="up")(x)
     x = layers.Concatenate()([x, wide])
     x = layers.Conv2D(4, 3, padding="same", activation="relu")(x)
-    outputs = layers.Conv2D(3, 1, activation="softmax", name="pixels")(x)
+    outputs = layers.Conv2D(3, 1, name="pixels")(x)
     return keras.Model(inputs, outputs)
 
 
@@ -96,7 +100,7 @@ def test_map_with_channels_first_inside():
             keras.Input((2, 8, 8)),
             layers.Conv2D(4, 3, activation="relu", **first),
             layers.Permute((2, 3, 1)),
-            layers.Dense(3, activation="softmax"),
+            layers.Dense(3),
         ]
     )
     check_widening(base, floats(2, 2, 8, 8), integers(3, 2, 8, 8))
@@ -132,7 +136,7 @@ def test_a_map_and_a_vector():
     base = keras.Model(
         inputs,
         {
-            "map": layers.Conv2D(3, 1, activation="softmax", name="map")(x),
+            "map": layers.Conv2D(3, 1, name="map")(x),
             "label": layers.Dense(1, activation="sigmoid", name="label")(
                 layers.GlobalAveragePooling2D()(x)
             ),
@@ -147,5 +151,5 @@ def test_map_at_features_of_another_rank():
     inputs = keras.Input((4, 4, 3))
     x = layers.Dense(16, activation="relu")(layers.Flatten()(inputs))
     x = layers.Reshape((4, 4, 1))(x)
-    base = keras.Model(inputs, layers.Conv2D(3, 1, activation="softmax")(x))
+    base = keras.Model(inputs, layers.Conv2D(3, 1)(x))
     check_widening(base, floats(2, 4, 4, 3), integers(3, 2, 4, 4))

@@ -47,9 +47,7 @@ def cnn(first):
 @pytest.mark.parametrize("name", FIRST)
 def test_passed_over(name):
     base = cnn(FIRST[name]())
-    model = check_widening(
-        base, pixels(4, 8, 8, 3), integers(3, 4), learning_rate=1e-3
-    )
+    model = check_widening(base, floats(4, 8, 8, 3), integers(3, 4))
     assert model.network.get_layer("conv").kernel.shape[-2] == 3 + 4
 
 

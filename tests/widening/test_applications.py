@@ -1,0 +1,138 @@
+"""The networks of `keras.applications`, with random weights.
+
+One of them and one nested run on every backend; the others are marked slow.
+"""
+
+import keras
+import numpy as np
+import pytest
+
+from tests.widening.checker import check_widening
+from tests.widening.data import integers, pixels
+from tests.widening.test_branches import entries
+
+apps = keras.applications
+layers = keras.layers
+
+SIZES = {
+    "ConvNeXtTiny": 64,
+    "DenseNet121": 64,
+    "EfficientNetB0": 64,
+    "EfficientNetV2B0": 64,
+    "InceptionResNetV2": 96,
+    "InceptionV3": 96,
+    "MobileNet": 64,
+    "MobileNetV2": 64,
+    "MobileNetV3Large": 64,
+    "MobileNetV3Small": 64,
+    "NASNetMobile": 64,
+    "ResNet50": 64,
+    "ResNet50V2": 64,
+    "VGG16": 64,
+    "Xception": 96,
+}
+QUICK = ["MobileNetV2"]
+
+
+def slow_unless_quick(name):
+    return name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+
+
+def network(name, **kwargs):
+    size = SIZES[name]
+    return getattr(apps, name)(
+        weights=None, input_shape=(size, size, 3), **kwargs
+    )
+
+
+def random_images(name):
+    size = SIZES[name]
+    return pixels(2, size, size, 3) / 255.0
+
+
+def stir(base):
+    """Gives the normalisations the statistics of some images.
+
+    Untrained, deep networks let hardly anything of their input through.
+    """
+    for layer in base._flatten_layers():
+        if isinstance(layer, layers.BatchNormalization):
+            layer.momentum = 0.0
+    base(pixels(4, *base.input_shape[1:], seed=1), training=True)
+    return base
+
+
+@pytest.mark.parametrize(
+    "name", [slow_unless_quick(name) for name in sorted(SIZES)]
+)
+def test_alone(name):
+    base = network(name, classes=5)
+    model = check_widening(
+        base, random_images(name), integers(5, 2), tolerance=1e-4
+    )
+    added = model.network.count_params() - base.count_params()
+    assert 0 < added < 0.01 * base.count_params()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_nested(name):
+    check_nested(name)
+
+
+def test_nested_resnet():
+    check_nested("ResNet50")
+
+
+def check_nested(name):
+    backbone = network(name, include_top=False, pooling="avg")
+    base = keras.Sequential(
+        [
+            keras.Input(backbone.input_shape[1:]),
+            layers.RandomFlip("horizontal"),
+            layers.Rescaling(1 / 127.5, offset=-1),
+            backbone,
+            layers.Dropout(0.2),
+            layers.Dense(5, activation="softmax"),
+        ]
+    )
+    model = check_widening(
+        base, 255 * random_images(name), integers(5, 2), tolerance=1e-4
+    )
+    assert len(entries(model.network)) >= 1
+
+
+LAST_BLOCKS = {
+    "ResNet50": "conv5_block3_1_conv",
+    "MobileNetV2": "Conv_1",
+    "DenseNet121": "conv5_block16_1_conv",
+    "ConvNeXtTiny": "convnext_tiny_stage_3_block_2_pointwise_conv_1",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [slow_unless_quick(name) for name in LAST_BLOCKS]
+)
+def test_prior_at_the_last_block(name):
+    base = network(name, classes=5)
+    model = check_widening(
+        base,
+        random_images(name),
+        integers(5, 2),
+        layer=LAST_BLOCKS[name],
+        tolerance=1e-4,
+    )
+    assert len(entries(model.network)) == 1
+
+
+@pytest.mark.slow
+def test_frozen_backbone():
+    backbone = network("MobileNetV2", include_top=False, pooling="avg")
+    backbone.trainable = False
+    base = keras.Sequential(
+        [backbone, layers.Dense(8, activation="relu"), layers.Dense(5)]
+    )
+    model = check_widening(
+        base, random_images("MobileNetV2"), integers(5, 2), tolerance=1e-4
+    )
+    assert np.sum([w.trainable for w in model.network.weights]) == 4
