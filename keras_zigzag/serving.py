@@ -115,7 +115,7 @@ def constants_as_arrays(model: Any) -> Iterator[None]:
         (layer, name, value)
         for layer in sublayers(model)
         for name, value in vars(layer).items()
-        if ops.is_tensor(value)
+        if ops.is_tensor(value) and not isinstance(value, keras.Variable)
     ]
     try:
         for layer, name, value in held:

@@ -67,7 +67,8 @@ def make_wide(
     A layer mixes features if its output keeps its shape when its input gets
     more channels while a weight grows along one axis (`Dense`, convolutions,
     recurrent layers, …). A layer that is made of others, or is not Keras's
-    own, and cannot be widened that way gets the prior added to its input.
+    own, and cannot be widened that way gets the prior added to its input, and
+    so does a layer that was asked for and is frozen or has no weights.
 
     Args:
         layer: Layer of the base model, built.
@@ -83,8 +84,12 @@ def make_wide(
         return None
     if first_features(arguments) is None:
         return None
-    # A frozen layer would never learn to read the prior.
-    if not must and not layer.trainable_weights:
+    # A frozen layer would never learn to read the prior, but what is added to
+    # its input can learn.
+    trainable = bool(getattr(layer, "trainable_weights", []))
+    if must and not trainable:
+        return _added(layer, arguments, prior)
+    if not trainable:
         return None
     return _concatenated(layer, arguments, prior) or (
         _added(layer, arguments, prior) if must or _is_opaque(layer) else None

@@ -278,6 +278,14 @@ def check_base(base: Any) -> None:
             "The base model must be a `keras.Model`. "
             f"Received: base={base!r} of type `{type(base).__name__}`."
         )
+    for layer in sublayers(base):
+        if isinstance(layer, (ConcatenatePrior, AddPrior)):
+            raise ValueError(
+                "The base model is already widened: its layer "
+                f"{layer.name!r} takes a prior. Received: base={base.name!r}. "
+                "Pass the model it was made from, or use "
+                "`keras_zigzag.ZigZagModel(network, prior)`."
+            )
     if isinstance(base, keras.Sequential) and not is_graph_model(base):
         raise ValueError(
             "The base model has no known input shape. Start it with "
@@ -292,14 +300,6 @@ def check_base(base: Any) -> None:
             "the network with two inputs, `network([inputs, prior])`, and "
             "use `keras_zigzag.ZigZagModel(network, prior)`."
         )
-    for layer in sublayers(base):
-        if isinstance(layer, (ConcatenatePrior, AddPrior)):
-            raise ValueError(
-                "The base model is already widened: its layer "
-                f"{layer.name!r} takes a prior. Received: base={base.name!r}. "
-                "Pass the model it was made from, or use "
-                "`keras_zigzag.ZigZagModel(network, prior)`."
-            )
 
 
 def check_layer(base: keras.Model, name: str) -> None:

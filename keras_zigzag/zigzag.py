@@ -88,6 +88,7 @@ class ZigZagModel(UncertaintyModel):
             )
         self.network = network
         self.prior = resolve(network, prior=prior)
+        check_prior_input(network, self.prior)
         self.passes = passes
         self.distance = distances.get(distance)
         self.num_passes = num_passes
@@ -311,6 +312,22 @@ class ZigZagModel(UncertaintyModel):
     def _check_distance(self) -> None:
         if self.distance in distances.DIVERGENCES:
             self.prior.check_probabilities()
+
+
+def check_prior_input(network: keras.Model, prior: Prior) -> None:
+    """Raises a `ValueError` if the second input is not for this prior."""
+    inputs = network.input if isinstance(network, keras.Function) else None
+    if not isinstance(inputs, (list, tuple)) or len(inputs) != 2:
+        return
+    (*_, width) = inputs[1].shape
+    if width not in (None, prior.num_channels):
+        raise ValueError(
+            f"The second input of the network must have {prior.num_channels} "
+            f"channels: {prior.num_values} of values and "
+            f"{int(prior.presence)} that says whether they are given. "
+            f"Received: an input of shape {tuple(inputs[1].shape)}. Change "
+            "it, or give the prior `presence=False`."
+        )
 
 
 def first_leaf(inputs: Any) -> Tensor:

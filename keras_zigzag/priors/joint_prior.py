@@ -93,8 +93,18 @@ class JointPrior(Prior):
 
         Args:
             targets: Arrays in the structure of the outputs, or an iterable
-                of batches `(inputs, targets)`.
+                of batches `(inputs, targets)`. A dictionary may leave out
+                the outputs whose prior learns nothing.
         """
+        if isinstance(targets, dict):
+            idle = [
+                name
+                for name, prior in zip(
+                    self._names(), self._flat(self.priors), strict=False
+                )
+                if not hasattr(prior, "adapt")
+            ]
+            targets = dict.fromkeys(idle) | targets
         if isinstance(targets, (dict, list, tuple)):
             columns = self._flat(targets)
         else:
@@ -174,10 +184,8 @@ class JointPrior(Prior):
 
     def _flat(self, structure: Any) -> list[Any]:
         """One entry per output, whichever way Keras lets it be given."""
-        if isinstance(self.priors, dict):
-            return self._by_name(structure, list(self.priors))
-        if isinstance(structure, dict):
-            return self._by_name(structure, self.output_names or [])
+        if isinstance(self.priors, dict) or isinstance(structure, dict):
+            return self._by_name(structure, self._names())
         is_list = isinstance(structure, (list, tuple))
         if not is_list or len(structure) != len(self.priors):
             given = (
@@ -190,6 +198,14 @@ class JointPrior(Prior):
                 f"Received: {given}. Give a list with one entry per output."
             )
         return list(structure)
+
+    def _names(self) -> list[str]:
+        """The names of the outputs, in the order of the channels."""
+        return list(
+            self.priors
+            if isinstance(self.priors, dict)
+            else self.output_names or []
+        )
 
     def _by_name(self, structure: Any, names: list[str]) -> list[Any]:
         if not isinstance(structure, dict) or set(structure) != set(names):
@@ -206,12 +222,7 @@ class JointPrior(Prior):
 
     def _loss_per_output(self, loss: Any) -> list[Any]:
         if isinstance(loss, dict):
-            names = (
-                list(self.priors)
-                if isinstance(self.priors, dict)
-                else self.output_names or []
-            )
-            return [loss.get(name) for name in names]
+            return [loss.get(name) for name in self._names()]
         if isinstance(loss, (list, tuple)) and len(loss) == len(self.priors):
             return list(loss)
         # Keras takes one for all, and says what it does not take.

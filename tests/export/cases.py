@@ -65,6 +65,23 @@ def soft_logits():
     return trained(model, loss, normal(12, 12, 1), labels(3))
 
 
+def augmented():
+    """Augmentation and batch normalisation, which training would change."""
+    base = keras.Sequential(
+        [
+            keras.Input((12, 12, 1), name="image"),
+            layers.RandomFlip("horizontal"),
+            layers.Conv2D(4, 3, activation="relu"),
+            layers.BatchNormalization(),
+            layers.GlobalAveragePooling2D(),
+            layers.Dense(3, activation="softmax"),
+        ]
+    )
+    model = kz.ZigZagModel.from_model(base, task="classification")
+    x, y = normal(12, 12, 1), labels(3)
+    return trained(model, "sparse_categorical_crossentropy", x, y)
+
+
 def index():
     return images(prior="index", passes="sampled", distance="mean_absolute")
 

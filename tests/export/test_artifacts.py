@@ -8,7 +8,7 @@ from tests.export import cases
 from tests.export.artifacts import Case, check_artifacts
 
 FORMATS = ("saved_model", "onnx", "litert", "openvino", "torch")
-QUICK = ("images", "tabular", "dict_in_dict_out")
+QUICK = ("images", "augmented", "tabular", "dict_in_dict_out")
 OTHERS = (
     "bytes_in",
     "soft_logits",

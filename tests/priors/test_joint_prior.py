@@ -200,3 +200,12 @@ def test_fits_predicts_and_saves_every_prior():
         name: (16,) for name in sizes
     }
     assert out["prediction"]["values"].shape == (16, 2)
+
+
+@pytest.mark.parametrize("make", [listed, named])
+def test_adapt_needs_only_what_it_learns_from(make):
+    prior = make()
+    prior.adapt({"angle": VALUES})
+    assert prior.is_ready
+    with pytest.raises(ValueError, match="Received: .*digit"):
+        make().adapt({"digit": LABELS})

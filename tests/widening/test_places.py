@@ -77,7 +77,8 @@ def test_only_the_end_of_a_nested_model_is_in_the_head():
 def test_named_layer_that_is_frozen():
     base = classifier()
     base.get_layer("hidden").trainable = False
-    check_widening(base, floats(4, 8, 8, 3), integers(3, 4), layer="head")
+    # Its own kernel would never learn to read the prior.
+    check_widening(base, floats(4, 8, 8, 3), integers(3, 4), layer="hidden")
 
 
 def test_shared_layer_by_name():

@@ -147,3 +147,14 @@ def test_steps_of_a_sequence_have_an_uncertainty_each():
         kz.ZigZagModel.from_model(masked_base(), task="classification")
     )
     assert model.predict(x, verbose=0)["uncertainty"].shape == (8, 5)
+
+
+def test_second_input_of_another_width():
+    inputs, answer = keras.Input((6,)), keras.Input((3,))
+    x = keras.layers.Concatenate()([inputs, answer])
+    network = keras.Model([inputs, answer], keras.layers.Dense(3)(x))
+    prior = kz.priors.OneHotPrior(num_classes=3)
+    with pytest.raises(
+        ValueError, match=r"4 channels.*Received: .*\(None, 3\)"
+    ):
+        kz.ZigZagModel(network, prior)
