@@ -47,12 +47,21 @@ def with_first_rows_again(structure: Any, count: int | Tensor) -> Any:
     )
 
 
-def take_rows(structure: Any, rows: Tensor) -> Any:
-    """The samples of these rows, masks included."""
-    take = TakeRows(dtype="float32")
-    return keras.tree.map_structure(
-        lambda leaf: None if leaf is None else take(leaf, rows), structure
-    )
+class RowTaker:
+    """Takes some samples of a batch, masks included.
+
+    It holds the layer that does so where Keras does not look for the layers
+    of a model; one made within a step would not go through `torch.compile`.
+    """
+
+    def __init__(self) -> None:
+        self._layer = TakeRows(dtype="float32")
+
+    def __call__(self, structure: Any, rows: Tensor) -> Any:
+        return keras.tree.map_structure(
+            lambda leaf: None if leaf is None else self._layer(leaf, rows),
+            structure,
+        )
 
 
 def seeing_loss_rows(compute_loss: Callable) -> Callable:
@@ -87,7 +96,7 @@ def seeing_metric_rows(compute_metrics: Callable) -> Callable:
         sample_weight: Any = None,
     ) -> Any:
         if isinstance(x, TrainingInputs):
-            x, y, y_pred, sample_weight = take_rows(
+            x, y, y_pred, sample_weight = self.take_rows(
                 (self.loss_inputs(x), y, y_pred, sample_weight), x.metric_rows
             )
         return compute_metrics(self, x, y, y_pred, sample_weight)

@@ -1,5 +1,6 @@
 """Checks of the data that a user hands to a model, before Keras sees it."""
 
+import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -68,7 +69,9 @@ def checked_validation(check: Callable[[Any], None], data: Any) -> Any:
 def batches_of(data: Any) -> Iterator[Any]:
     """The batches of a data set, once."""
     if isinstance(data, keras.utils.PyDataset):
-        return (data[index] for index in range(len(data)))
+        count = data.num_batches
+        places = itertools.count() if count is None else range(count)
+        return (data[place] for place in places)
     return iter(data)
 
 

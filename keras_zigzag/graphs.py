@@ -1,6 +1,7 @@
 """Reading and copying the graphs of Keras models."""
 
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -11,11 +12,11 @@ from keras import ops
 def is_graph_model(layer: Any) -> bool:
     """Whether the layer is a model whose graph of layers is known."""
     if isinstance(layer, keras.Sequential):
-        return layer.built and bool(layer.inputs)
+        has_graph = layer.built and bool(layer.inputs)
+    else:
+        has_graph = isinstance(layer, keras.Function)
     # A subclass that overrides `call` may do anything besides its graph.
-    return isinstance(layer, keras.Function) and (
-        type(layer).call.__module__.startswith("keras.")
-    )
+    return has_graph and type(layer).call.__module__.startswith("keras.")
 
 
 def functional_view(model: keras.Model) -> keras.Model:
@@ -31,7 +32,16 @@ def input_like(tensor: keras.KerasTensor) -> keras.KerasTensor:
         dtype=tensor.dtype,
         sparse=tensor.sparse,
         name=tensor.name,
+        optional=getattr(tensor._keras_history.operation, "optional", False),
     )
+
+
+def free_name(name: str, model: keras.Model) -> str:
+    """The name, or a longer one if a layer of the model has it."""
+    taken = {layer.name for layer in model.layers}
+    while name in taken:
+        name += "_input"
+    return name
 
 
 def keras_tensors(structure: Any) -> list[keras.KerasTensor]:
@@ -53,8 +63,19 @@ def sublayers(layer: Any) -> list[Any]:
     return layer._flatten_layers()
 
 
-def copy_layer(layer: Any) -> Any:
+def copy_layer(
+    layer: Any,
+    built: bool = True,
+    copy_inner: Callable[[Any], Any] | None = None,
+) -> Any:
     """A new layer of the same class and config, without its weights.
+
+    Args:
+        layer: Layer, model or operation.
+        built: Boolean. Whether the layers inside a layer are built for the
+            shapes they had. Defaults to `True`.
+        copy_inner: Function that copies the layers inside a model. Defaults
+            to this one.
 
     Raises:
         ValueError: If the layer cannot be made from its config.
@@ -62,11 +83,12 @@ def copy_layer(layer: Any) -> Any:
     try:
         if is_graph_model(layer):
             return keras.models.clone_model(
-                layer, clone_function=copy_layer, recursive=True
+                layer, clone_function=copy_inner or copy_layer, recursive=True
             )
         if isinstance(layer, keras.layers.Lambda):
             return _copy_lambda(layer)
-        return layer.__class__.from_config(layer.get_config())
+        config = layer.get_config()
+        return layer.__class__.from_config(config if built else unbuilt(config))
     except Exception as error:
         if not isinstance(layer, keras.layers.Layer):
             return layer  # An operation without weights can be used twice.
@@ -77,6 +99,19 @@ def copy_layer(layer: Any) -> Any:
             f"({error}). Implement `get_config` so that it lists the "
             "arguments of the constructor."
         ) from error
+
+
+def unbuilt(config: Any) -> Any:
+    """A config without the shapes for which the layers in it were built."""
+    if isinstance(config, dict):
+        return {
+            key: unbuilt(value)
+            for key, value in config.items()
+            if key != "build_config"
+        }
+    if isinstance(config, list):
+        return [unbuilt(value) for value in config]
+    return config
 
 
 def _copy_lambda(layer: Any) -> Any:

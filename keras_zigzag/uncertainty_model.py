@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_zigzag.batches import (
     SEES_USER_ROWS,
+    RowTaker,
     ScoringInputs,
     TrainingInputs,
 )
@@ -49,6 +50,7 @@ class UncertaintyModel(keras.Model):
     def __init__(self, **kwargs: Any):
         # The base model converts its inputs itself, as it always did.
         super().__init__(autocast=False, **kwargs)
+        self.take_rows = RowTaker()
 
     def __init_subclass__(cls, **kwargs: Any):
         super().__init_subclass__(**kwargs)

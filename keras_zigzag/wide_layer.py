@@ -1,5 +1,6 @@
 """How one layer takes the prior."""
 
+import inspect
 from typing import Any, NamedTuple
 
 import keras
@@ -51,16 +52,20 @@ class WideLayer:
 
     def call(self, arguments: Arguments, prior: Any) -> WideCall:
         """Calls the layer with the prior."""
-        features = first_features(arguments)
+        features = first_features(self.layer, arguments)
         joined = self.entry([features, prior])
         args, kwargs = replace(
-            arguments, features, joined, once=not self.changes_features
+            self.layer,
+            arguments,
+            features,
+            joined,
+            once=not self.changes_features,
         )
         return WideCall(self.layer(*args, **kwargs), features, joined)
 
 
 def make_wide(
-    layer: Any, arguments: Arguments, prior: Any, must: bool = False
+    layer: Any, arguments: Arguments, prior: Any, name: str, must: bool = False
 ) -> tuple[WideLayer, WideCall] | None:
     """Makes a layer take the prior, if it mixes features.
 
@@ -74,6 +79,7 @@ def make_wide(
         layer: Layer of the base model, built.
         arguments: Its `(args, kwargs)` in the new graph.
         prior: Symbolic tensor of the prior.
+        name: String. Name of the layer that hands over the prior.
         must: Boolean. Whether the layer was asked for by name.
 
     Returns:
@@ -82,31 +88,50 @@ def make_wide(
     """
     if not isinstance(layer, keras.layers.Layer) and not must:
         return None
-    if first_features(arguments) is None:
+    if first_features(layer, arguments) is None:
         return None
     # A frozen layer would never learn to read the prior, but what is added to
     # its input can learn.
     trainable = bool(getattr(layer, "trainable_weights", []))
     if must and not trainable:
-        return _added(layer, arguments, prior)
+        return _added(layer, arguments, prior, name)
     if not trainable:
         return None
-    return _concatenated(layer, arguments, prior) or (
-        _added(layer, arguments, prior) if must or _is_opaque(layer) else None
-    )
+    made = _concatenated(layer, arguments, prior, name)
+    if made is None and (must or _is_opaque(layer)):
+        made = _added(layer, arguments, prior, name)
+    return made
 
 
-def first_features(arguments: Arguments) -> Any:
+def first_features(layer: Any, arguments: Arguments) -> Any:
     """The first tensor of floats among the arguments of a call."""
-    for tensor in keras_tensors(arguments):
+    for tensor in keras_tensors(in_order(layer, arguments)):
         if is_float(tensor) and len(tensor.shape) > 1:
             return tensor
     return None
 
 
-def replace(structure: Any, old: Any, new: Any, once: bool = False) -> Any:
-    """The structure with `new` in the place of `old`."""
-    left = 1 if once else len(keras.tree.flatten(structure))
+def in_order(layer: Any, arguments: Arguments) -> tuple[tuple, list]:
+    """Arguments in the order in which the layer takes them.
+
+    The query of an attention comes before its key, whichever way they are
+    written.
+    """
+    args, kwargs = arguments
+    return args, [kwargs[name] for name in ordered_names(layer, kwargs)]
+
+
+def ordered_names(layer: Any, kwargs: dict) -> list[str]:
+    names = list(inspect.signature(layer.call).parameters)
+    known = [name for name in names if name in kwargs]
+    return known + [name for name in kwargs if name not in known]
+
+
+def replace(
+    layer: Any, arguments: Arguments, old: Any, new: Any, once: bool = False
+) -> Arguments:
+    """The arguments with `new` in the place of `old`."""
+    left = 1 if once else len(keras.tree.flatten(arguments))
 
     def swap(leaf: Any) -> Any:
         nonlocal left
@@ -115,22 +140,24 @@ def replace(structure: Any, old: Any, new: Any, once: bool = False) -> Any:
             return new
         return leaf
 
-    return keras.tree.map_structure(swap, structure)
+    args, values = keras.tree.map_structure(swap, in_order(layer, arguments))
+    names = ordered_names(layer, arguments[1])
+    return args, dict(zip(names, values, strict=True))
 
 
 def _concatenated(
-    layer: Any, arguments: Arguments, prior: Any
+    layer: Any, arguments: Arguments, prior: Any, name: str
 ) -> tuple[WideLayer, WideCall] | None:
     if not isinstance(layer, keras.layers.Layer):
         return None
     wide = WideLayer(
         ConcatenatePrior(
             axis=_feature_axis(layer),
-            groups=getattr(layer, "groups", 1),
+            groups=getattr(_wrapped(layer), "groups", 1),
             dtype=layer.dtype_policy,
-            name=f"{layer.name}_prior",
+            name=name,
         ),
-        copy_layer(layer),
+        copy_layer(layer, built=False),
     )
     try:
         result = wide.call(arguments, prior)
@@ -143,25 +170,32 @@ def _concatenated(
     if not _grew(layer, wide.layer):
         return None
     copy_state(layer, wide.layer)
-    if not _is_keras(layer) and not _agrees(layer, wide, arguments, prior):
+    if _is_opaque(layer) and not _agrees(layer, wide, arguments, prior):
         return None
     return wide, result
 
 
 def _added(
-    layer: Any, arguments: Arguments, prior: Any
+    layer: Any, arguments: Arguments, prior: Any, name: str
 ) -> tuple[WideLayer, WideCall]:
     policy = getattr(layer, "dtype_policy", None)
-    entry = AddPrior(
-        axis=_feature_axis(layer), dtype=policy, name=f"{layer.name}_prior"
-    )
+    entry = AddPrior(axis=_feature_axis(layer), dtype=policy, name=name)
     wide = WideLayer(entry, copy_layer(layer))
     result = wide.call(arguments, prior)
     copy_state(layer, wide.layer)
     return wide, result
 
 
+def _wrapped(layer: Any) -> Any:
+    """The layer that a wrapper such as `SpectralNormalization` calls."""
+    while isinstance(layer, keras.layers.Wrapper):
+        layer = layer.layer
+    return layer
+
+
 def _feature_axis(layer: Any) -> int:
+    if not isinstance(layer, keras.layers.TimeDistributed):
+        layer = _wrapped(layer)
     data_format = getattr(layer, "data_format", "channels_last")
     return 1 if data_format == "channels_first" else -1
 
@@ -171,7 +205,7 @@ def _shapes(tensors: Any) -> list[tuple]:
 
 
 def _grew(old: Any, new: Any) -> bool:
-    """Whether some weights grew, each along one axis."""
+    """Whether weights that can learn grew, each along one axis."""
     if len(old.variables) != len(new.variables):
         return False
     changed = []
@@ -180,7 +214,12 @@ def _grew(old: Any, new: Any) -> bool:
             return False
         pairs = zip(before.shape, after.shape, strict=True)
         changed.append(sum(size != wider for size, wider in pairs))
-    return max(changed, default=0) == 1
+    grown = [
+        after.trainable
+        for after, axes in zip(new.variables, changed, strict=True)
+        if axes
+    ]
+    return max(changed, default=0) == 1 and any(grown)
 
 
 def _is_keras(layer: Any) -> bool:
@@ -199,37 +238,38 @@ def _agrees(
 ) -> bool:
     """Whether the wide layer answers as the layer does on random numbers."""
     generator = np.random.default_rng(0)
+    samples: dict[int, Any] = {}
 
     def sample(leaf: Any) -> Any:
         if not isinstance(leaf, keras.KerasTensor):
             return leaf
-        shape = [2 if size is None else size for size in leaf.shape]
-        if not is_float(leaf):
-            return ops.zeros(shape, leaf.dtype)
-        return ops.convert_to_tensor(
-            generator.standard_normal(shape), leaf.dtype
-        )
+        # A tensor that is read twice is the same tensor twice.
+        if id(leaf) not in samples:
+            shape = [2 if size is None else size for size in leaf.shape]
+            numbers = np.zeros(shape)
+            if is_float(leaf):
+                numbers = generator.standard_normal(shape)
+            samples[id(leaf)] = ops.convert_to_tensor(numbers, leaf.dtype)
+        return samples[id(leaf)]
 
-    samples = keras.tree.map_structure(sample, arguments)
-    wanted = first_features(arguments)
-    (features, *_) = (
-        sampled
-        for leaf, sampled in zip(
-            keras.tree.flatten(arguments),
-            keras.tree.flatten(samples),
-            strict=True,
-        )
-        if leaf is wanted
-    )
+    sampled = keras.tree.map_structure(sample, arguments)
+    features = sample(first_features(layer, arguments))
     joined = wide.entry([features, sample(prior)])
-    args, kwargs = samples
-    wide_args, wide_kwargs = replace(samples, features, joined, once=True)
+    args, kwargs = sampled
+    wide_args, wide_kwargs = replace(
+        layer, sampled, features, joined, once=True
+    )
+    # A copy, since a call may leave something behind in the user's layer.
+    plain = copy_layer(layer)
     try:
-        before = layer(*args, **kwargs)
+        plain(*args, **kwargs)
+        copy_state(layer, plain)
+        before = plain(*args, **kwargs)
         after = wide.layer(*wide_args, **wide_kwargs)
     except Exception:
         # Numbers of no meaning may not be valid inputs, such as edges.
         return True
+    copy_state(layer, wide.layer)
     return all(
         np.allclose(
             ops.convert_to_numpy(one), ops.convert_to_numpy(other), atol=1e-4

@@ -7,6 +7,7 @@ import keras
 from keras_zigzag.graphs import (
     copy_layer,
     copy_state,
+    free_name,
     functional_view,
     input_like,
     is_graph_model,
@@ -126,8 +127,8 @@ class Widening:
         """
         view = functional_view(model)
         inputs = keras.tree.map_structure(input_like, view.input)
-        prior = keras.Input(self.prior_shape, name=prior_name(view))
-        walk = Walk(self, prior, layer)
+        prior = keras.Input(self.prior_shape, name=free_name("prior", view))
+        walk = Walk(self, prior, layer, view)
         flat_inputs = keras.tree.flatten(inputs)
         if open_inputs is None:
             open_inputs = [True] * len(flat_inputs)
@@ -154,7 +155,7 @@ class Widening:
     def copy(self, layer: Any) -> Any:
         """The copy of a layer that does not take the prior."""
         if id(layer) not in self.copies:
-            self.copies[id(layer)] = copy_layer(layer)
+            self.copies[id(layer)] = copy_layer(layer, copy_inner=self.copy)
         return self.copies[id(layer)]
 
 
@@ -168,9 +169,17 @@ class Walk:
         widening: The `Widening` it is part of.
         prior: Symbolic tensor, the prior.
         layer: String or `None`. Name of the layer where the prior enters.
+        model: The model whose graph it is.
     """
 
-    def __init__(self, widening: Widening, prior: Any, layer: str | None):
+    def __init__(
+        self,
+        widening: Widening,
+        prior: Any,
+        layer: str | None,
+        model: keras.Model,
+    ):
+        self.model = model
         self.widening = widening
         self.prior = prior
         self.layer = layer
@@ -224,7 +233,8 @@ class Walk:
         shared = id(layer) in self.widening.shared
         if not (named or shared or (self.layer is None and is_open)):
             return None
-        made = make_wide(layer, arguments, self.prior, named)
+        name = free_name(f"{layer.name}_prior", self.model)
+        made = make_wide(layer, arguments, self.prior, name, named)
         if made is None:
             return None
         if id(layer) in self.widening.copies:
@@ -286,7 +296,8 @@ def check_base(base: Any) -> None:
                 "Pass the model it was made from, or use "
                 "`keras_zigzag.ZigZagModel(network, prior)`."
             )
-    if isinstance(base, keras.Sequential) and not is_graph_model(base):
+        check_sublayer(layer)
+    if isinstance(base, keras.Sequential) and not (base.built and base.inputs):
         raise ValueError(
             "The base model has no known input shape. Start it with "
             "`keras.Input(shape)`, or call it on a batch first. "
@@ -299,6 +310,25 @@ def check_base(base: Any) -> None:
             f"Received: the subclassed model `{type(base).__name__}`. Write "
             "the network with two inputs, `network([inputs, prior])`, and "
             "use `keras_zigzag.ZigZagModel(network, prior)`."
+        )
+
+
+def check_sublayer(layer: Any) -> None:
+    """Raises a `ValueError` for what two passes of one batch would break."""
+    if getattr(layer, "lora_enabled", False) or getattr(
+        layer, "quantization_mode", None
+    ):
+        raise ValueError(
+            "A model is widened before it is quantised or gets LoRA "
+            "adapters, since neither leaves kernels that can learn to read "
+            f"the prior. Received: the layer {layer.name!r}. Widen the model "
+            "first, and call `quantize` or `enable_lora` on the result."
+        )
+    if getattr(layer, "stateful", False):
+        raise ValueError(
+            "A stateful layer would take the second pass for the batch that "
+            f"follows. Received: the layer {layer.name!r} with "
+            "`stateful=True`. Make the base model with `stateful=False`."
         )
 
 
@@ -335,12 +365,3 @@ def nothing_widened(base: keras.Model, layer: str | None) -> str:
         "such as `Dense` or `Conv2D`; otherwise write the network with two "
         "inputs and use `keras_zigzag.ZigZagModel(network, prior)`."
     )
-
-
-def prior_name(model: keras.Model) -> str:
-    """A name for the second input that no layer has."""
-    taken = {layer.name for layer in model.layers}
-    name = "prior"
-    while name in taken:
-        name += "_input"
-    return name

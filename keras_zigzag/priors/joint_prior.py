@@ -235,10 +235,11 @@ class JointPrior(Prior):
                 name: function(prior, prediction[name])
                 for name, prior in self.priors.items()
             }
-        return [
+        # A list or a tuple, as the outputs are.
+        return type(prediction)(
             function(prior, one)
             for prior, one in zip(self.priors, prediction, strict=True)
-        ]
+        )
 
     def _joined(self, encode: Callable, structure: Any) -> Tensor:
         name = encode.__name__

@@ -243,7 +243,9 @@ def target_batches(targets: Any) -> Iterator[Any]:
         yield targets
         return
     cardinality = getattr(targets, "cardinality", None)
-    if cardinality is not None and int(cardinality()) == INFINITE:
+    if getattr(targets, "num_batches", 0) is None or (
+        cardinality is not None and int(cardinality()) == INFINITE
+    ):
         raise ValueError(
             "`adapt` reads all targets, so the data set must have an end. "
             f"Received: {targets}. Adapt before `repeat()`."

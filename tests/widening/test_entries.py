@@ -1,0 +1,217 @@
+"""Where exactly the prior enters, and what a base model may not hold."""
+
+import keras
+import numpy as np
+import pytest
+
+import keras_zigzag as kz
+from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
+from tests.widening.checker import check_widening
+from tests.widening.data import floats, integers
+
+layers = keras.layers
+
+
+def entries(model):
+    return [
+        layer
+        for layer in model.network._flatten_layers()
+        if isinstance(layer, (AddPrior, ConcatenatePrior))
+    ]
+
+
+def classified(inputs, x):
+    x = layers.GlobalAveragePooling1D()(x)
+    return keras.Model(inputs, layers.Dense(3)(x))
+
+
+def attention_by_keywords(**kwargs):
+    inputs = keras.Input((5, 4))
+    attention = layers.MultiHeadAttention(2, 3, **kwargs)
+    x = attention(query=inputs, value=inputs, key=inputs)
+    return classified(inputs, x)
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"output_shape": 4}])
+def test_attention_by_keywords_takes_the_prior_at_its_query(kwargs):
+    # A prior that every key carries alike would cancel in the softmax.
+    model = check_widening(
+        attention_by_keywords(**kwargs), floats(6, 5, 4), integers(3, 6)
+    )
+    model.compile("adam", from_logits())
+    model.fit(floats(6, 5, 4), integers(3, 6), epochs=3, verbose=0)
+    assert model.predict(floats(6, 5, 4), verbose=0)["uncertainty"].max() > 1e-4
+
+
+def from_logits():
+    return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+
+def test_recurrent_layer_by_keywords_takes_the_prior_at_its_sequence():
+    inputs, state = keras.Input((5, 4)), keras.Input((3,))
+    x = layers.GRU(3)(sequences=inputs, initial_state=state)
+    base = keras.Model([inputs, state], layers.Dense(3)(x))
+    model = kz.ZigZagModel.from_model(base, task="classification")
+    gru = next(
+        layer for layer in model.network.layers if isinstance(layer, layers.GRU)
+    )
+    assert gru.cell.kernel.shape[0] == 4 + 4
+
+
+WRAPPERS = {
+    "bidirectional": lambda: layers.Bidirectional(layers.LSTM(3)),
+    "cell": lambda: layers.RNN(layers.GRUCell(3)),
+    "time_distributed": lambda: layers.TimeDistributed(layers.Dense(3)),
+    "spectral": lambda: layers.SpectralNormalization(layers.Dense(3)),
+    "grouped": lambda: layers.SpectralNormalization(
+        layers.Conv1D(4, 3, groups=2)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_wrapped_layers_are_widened(name):
+    base = keras.Sequential(
+        [
+            keras.Input((6, 2)),
+            WRAPPERS[name](),
+            layers.Flatten(),
+            layers.Dense(3),
+        ]
+    )
+    model = check_widening(base, floats(4, 6, 2), integers(3, 4))
+    (entry,) = entries(model)
+    assert isinstance(entry, ConcatenatePrior)
+
+
+def test_layers_shared_between_nested_models_stay_shared():
+    shared = layers.Dense(4)
+    first, second = keras.Input((4,)), keras.Input((4,))
+    inner = keras.Model(first, layers.ReLU()(shared(first)), name="inner")
+    other = keras.Model(
+        second, layers.Activation("tanh")(shared(second)), name="other"
+    )
+    inputs = keras.Input((6,))
+    x = shared(other(inner(layers.Dense(4)(inputs))))
+    base = keras.Model(inputs, layers.Dense(3)(x))
+    # Keras itself does not load a model that shares layers this way.
+    model = kz.ZigZagModel.from_model(base, task="classification")
+    assert len(model.trainable_variables) == len(base.trainable_variables)
+    np.testing.assert_allclose(
+        model.predict(floats(5, 6), verbose=0)["prediction"],
+        base.predict(floats(5, 6), verbose=0),
+        atol=1e-6,
+    )
+
+
+def test_names_that_the_base_already_has():
+    base = keras.Sequential(
+        [
+            keras.Input((6,), name="prior"),
+            layers.Dense(4, name="a"),
+            layers.Dense(3, name="a_prior"),
+        ]
+    )
+    check_widening(base, floats(5, 6), integers(3, 5))
+
+
+@keras.saving.register_keras_serializable("tests")
+class Counting(layers.Layer):
+    """Counts its calls and adds a loss, besides mixing features."""
+
+    def build(self, input_shape):
+        self.kernel = self.add_weight(shape=(input_shape[-1], 4))
+        self.calls = self.add_weight(
+            shape=(), initializer="zeros", trainable=False
+        )
+
+    def call(self, inputs):
+        self.calls.assign_add(1.0)
+        self.add_loss(keras.ops.mean(inputs))
+        return keras.ops.matmul(inputs, self.kernel)
+
+
+def test_widening_calls_no_layer_of_the_base():
+    base = keras.Sequential(
+        [keras.Input((6,)), Counting(name="counting"), layers.Dense(3)]
+    )
+    before = float(base.get_layer("counting").calls.value)
+    model = kz.ZigZagModel.from_model(base, task="classification")
+    assert float(base.get_layer("counting").calls.value) == before
+    assert not base.losses
+    copy = model.network.get_layer("counting")
+    assert float(copy.calls.value) == before
+    assert copy.kernel.shape == (6 + 4, 4)
+
+
+class Squared(keras.Sequential):
+    def call(self, inputs, training=None, mask=None):
+        return super().call(inputs, training=training, mask=mask) ** 2
+
+
+def test_sequential_with_a_call_of_its_own():
+    base = Squared([keras.Input((6,)), layers.Dense(3)])
+    with pytest.raises(ValueError, match="Received: the subclassed model `Sq"):
+        kz.ZigZagModel.from_model(base, task="classification")
+
+
+def stateful():
+    inputs = keras.Input(batch_shape=(4, 5, 2))
+    x = layers.LSTM(3, stateful=True, name="rnn")(inputs)
+    return keras.Model(inputs, layers.Dense(3)(x))
+
+
+def with_adapter():
+    base = keras.Sequential(
+        [keras.Input((6,)), layers.Dense(4, name="adapted"), layers.Dense(3)]
+    )
+    base.layers[0].enable_lora(2)
+    return base
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (stateful, "Received: the layer 'rnn' with `stateful=True`"),
+        (with_adapter, "before it is quantised.*Received: the layer 'adapted'"),
+    ],
+)
+def test_layers_that_two_passes_would_break(make, message):
+    with pytest.raises(ValueError, match=message):
+        kz.ZigZagModel.from_model(make(), task="classification")
+
+
+def test_outputs_in_a_tuple():
+    inputs = keras.Input((6,))
+    outputs = (layers.Dense(3)(inputs), layers.Dense(1)(inputs))
+    base = keras.Model(inputs, outputs)
+    model = kz.ZigZagModel.from_model(
+        base, task=("classification", "regression")
+    )
+    out = model.predict(floats(5, 6), verbose=0)
+    assert [part.shape for part in out["prediction"]] == [(5, 3), (5, 1)]
+    assert [part.shape for part in out["uncertainty"]] == [(5,), (5,)]
+
+
+class Endless(keras.utils.PyDataset):
+    """Without a length, as Keras allows."""
+
+    @property
+    def num_batches(self):
+        return None
+
+    def __getitem__(self, index):
+        return floats(4, 6), integers(3, 4)
+
+
+def test_data_set_that_knows_no_length():
+    base = keras.Sequential([keras.Input((6,)), layers.Dense(3)])
+    model = kz.ZigZagModel.from_model(base, task="classification")
+    model.compile("sgd", from_logits())
+    history = model.fit(
+        Endless(), steps_per_epoch=2, verbose=0, shuffle=False
+    ).history
+    assert np.isfinite(history["loss"]).all()
+    values = kz.priors.ValuePrior()
+    with pytest.raises(ValueError, match="must have an end"):
+        values.adapt(Endless())
