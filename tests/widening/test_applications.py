@@ -4,7 +4,6 @@ One of them and one nested run on every backend; the others are marked slow.
 """
 
 import keras
-import numpy as np
 import pytest
 from keras import ops
 
@@ -32,11 +31,26 @@ SIZES = {
     "VGG16": 64,
     "Xception": 96,
 }
-QUICK = ["MobileNetV2"]
 
 
-def slow_unless_quick(name):
-    return name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+def slow_but(quick, names):
+    """All names, all but one marked slow."""
+    slow = [
+        pytest.param(n, marks=pytest.mark.slow) for n in names if n != quick
+    ]
+    return [quick, *slow]
+
+
+def check(base, images, **kwargs):
+    # With a larger step some of them answer with numbers beyond 1e30.
+    return check_widening(
+        base,
+        images,
+        integers(5, 2),
+        tolerance=1e-4,
+        learning_rate=1e-3,
+        **kwargs,
+    )
 
 
 def network(name, **kwargs):
@@ -69,29 +83,16 @@ def random_images(name):
     return pixels(2, size, size, 3) / 255.0
 
 
-@pytest.mark.parametrize(
-    "name", [slow_unless_quick(name) for name in sorted(SIZES)]
-)
+@pytest.mark.parametrize("name", slow_but("MobileNetV2", SIZES))
 def test_alone(name):
     base = classifier(name)
-    model = check_widening(
-        base, random_images(name), integers(5, 2), tolerance=1e-4
-    )
+    model = check(base, random_images(name))
     added = model.network.count_params() - base.count_params()
     assert 0 < added < 0.01 * base.count_params()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(SIZES))
+@pytest.mark.parametrize("name", slow_but("ResNet50", SIZES))
 def test_nested(name):
-    check_nested(name)
-
-
-def test_nested_resnet():
-    check_nested("ResNet50")
-
-
-def check_nested(name):
     backbone = network(name, include_top=False, pooling="avg")
     base = keras.Sequential(
         [
@@ -103,9 +104,7 @@ def check_nested(name):
             layers.Dense(5),
         ]
     )
-    model = check_widening(
-        base, 255 * random_images(name), integers(5, 2), tolerance=1e-4
-    )
+    model = check(base, 255 * random_images(name))
     assert len(entries(model.network)) >= 1
 
 
@@ -117,17 +116,11 @@ LAST_BLOCKS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [slow_unless_quick(name) for name in LAST_BLOCKS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAST_BLOCKS)
 def test_prior_at_the_last_block(name):
-    base = classifier(name)
-    model = check_widening(
-        base,
-        random_images(name),
-        integers(5, 2),
-        layer=LAST_BLOCKS[name],
-        tolerance=1e-4,
+    model = check(
+        classifier(name), random_images(name), layer=LAST_BLOCKS[name]
     )
     assert len(entries(model.network)) == 1
 
@@ -139,7 +132,5 @@ def test_frozen_backbone():
     base = keras.Sequential(
         [backbone, layers.Dense(8, activation="relu"), layers.Dense(5)]
     )
-    model = check_widening(
-        base, random_images("MobileNetV2"), integers(5, 2), tolerance=1e-4
-    )
-    assert np.sum([w.trainable for w in model.network.weights]) == 4
+    model = check(base, random_images("MobileNetV2"))
+    assert len(model.network.trainable_weights) == 4
