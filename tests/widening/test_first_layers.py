@@ -37,7 +37,8 @@ def cnn(first):
         [
             keras.Input((8, 8, 3)),
             *first,
-            layers.Conv2D(4, 3, activation="relu", name="conv"),
+            # One step may leave every ReLU of so small a layer at zero.
+            layers.Conv2D(4, 3, activation="tanh", name="conv"),
             layers.GlobalAveragePooling2D(),
             layers.Dense(3),
         ]
