@@ -21,6 +21,7 @@ from keras_zigzag.finite import (
     unknown_where,
 )
 from keras_zigzag.serving import export_serving_model
+from keras_zigzag.thresholded_model import ThresholdedModel
 
 Tensor = Any
 
@@ -142,6 +143,31 @@ class UncertaintyModel(keras.Model):
             prediction,
         )
         return {"prediction": prediction, "uncertainty": uncertainty}
+
+    def with_threshold(self, threshold: Any) -> ThresholdedModel:
+        """Adds `"accept"` to what is served.
+
+        Args:
+            threshold: Float or `keras_zigzag.thresholds.Threshold`; with
+                several outputs one for all, or a list or dict as of the
+                outputs. A prediction is accepted where its uncertainty is at
+                most this.
+
+        Returns:
+            A `ThresholdedModel` on the same layers, with `predict`, `save`
+            and `export`.
+
+        Raises:
+            ValueError: If a threshold is not a number, or there is not one
+                for each output.
+
+        Example:
+
+        >>> served = model.with_threshold(0.3)
+        >>> sorted(served.predict(x_test, verbose=0))
+        ['accept', 'prediction', 'uncertainty']
+        """
+        return ThresholdedModel(self, threshold)
 
     def train_step(self, *args: Any) -> Any:
         *state, data = args

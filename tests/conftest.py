@@ -7,6 +7,15 @@ from pathlib import Path
 # Read when a backend starts, so set before Keras is imported.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("MPLBACKEND", "Agg")
+# JAX compiles every small operation. What it takes to do so is most of the
+# time of its tests, so little is optimised and all workers share the results.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR",
+    str(Path(__file__).parent.parent / ".pytest_cache" / "jax"),
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 _workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 _threads = str(max(1, (os.cpu_count() or 1) // _workers))
 os.environ.setdefault("OMP_NUM_THREADS", _threads)
@@ -39,9 +48,20 @@ def _split_cpu_in_two():
     tf.config.set_logical_device_configuration(cpu, [half, half])
 
 
+# Before pytest looks at who is marked slow.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     current = keras.backend.backend()
+    seen = set()
     for item in items:
+        quick_on = item.get_closest_marker("slow_but_on")
+        if quick_on and current not in quick_on.args:
+            item.add_marker(pytest.mark.slow)
+        first_on = item.get_closest_marker("first_quick_on")
+        test = (item.path, getattr(item, "originalname", item.name))
+        if first_on and current in first_on.args and test in seen:
+            item.add_marker(pytest.mark.slow)
+        seen.add(test)
         marker = item.get_closest_marker("backend")
         if marker and current not in marker.args:
             names = " or ".join(marker.args)

@@ -58,26 +58,42 @@ def _show(value):
     print(value.tolist() if isinstance(value, np.ndarray) else repr(value))
 
 
-@pytest.fixture
-def namespace():
-    """What the examples take as given."""
-    generator = np.random.default_rng(0)
-    x = generator.normal(size=(8, 4)).astype("float32")
-    labels = np.arange(8) % 3
-    base = keras.Sequential(
+def _base():
+    return keras.Sequential(
         [
             keras.Input((4,)),
             keras.layers.Dense(8, activation="relu"),
             keras.layers.Dense(3, activation="softmax"),
         ]
     )
+
+
+def _data():
+    x = np.random.default_rng(0).normal(size=(8, 4)).astype("float32")
+    return x, np.arange(8) % 3
+
+
+@pytest.fixture(scope="module")
+def trained():
+    model = keras_zigzag.ZigZagModel.from_model(_base(), task="classification")
+    model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")
+    model.fit(*_data(), verbose=0)
+    return model
+
+
+@pytest.fixture
+def namespace(trained):
+    """What the examples take as given."""
+    x, labels = _data()
     return {
         "keras": keras,
         "keras_zigzag": keras_zigzag,
         "np": np,
-        "base": base,
+        "base": _base(),
+        "model": trained,
         "x_train": x,
         "y_train": labels,
+        "x_val": x,
         "x_test": x,
     }
 

@@ -8,7 +8,7 @@ from tests.export import cases
 from tests.export.artifacts import Case, check_artifacts
 
 FORMATS = ("saved_model", "onnx", "litert", "openvino", "torch")
-QUICK = ("images", "augmented", "tabular", "dict_in_dict_out")
+QUICK = ("images", "augmented", "tabular", "dict_in_dict_out", "thresholded")
 OTHERS = (
     "bytes_in",
     "soft_logits",
@@ -19,6 +19,7 @@ OTHERS = (
     "dense",
     "dense_of_any_size",
     "sequence",
+    "thresholded_outputs",
 )
 
 

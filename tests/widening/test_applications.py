@@ -1,6 +1,6 @@
 """The networks of `keras.applications`, with random weights.
 
-One of them and one nested run on every backend; the others are marked slow.
+All but two are marked slow, and these two are on TensorFlow only.
 """
 
 import keras
@@ -38,10 +38,11 @@ NUM_IMAGES = {"InceptionResNetV2": 8}
 
 def slow_but(quick, names):
     """All names, all but one marked slow."""
-    slow = [
-        pytest.param(n, marks=pytest.mark.slow) for n in names if n != quick
+    marks = {quick: pytest.mark.slow_but_on("tensorflow")}
+    return [
+        pytest.param(name, marks=marks.get(name, pytest.mark.slow))
+        for name in names
     ]
-    return [quick, *slow]
 
 
 def check(base, images, **kwargs):

@@ -7,6 +7,8 @@ from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from tests.widening.checker import check_widening
 from tests.widening.data import floats, integers
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 layers = keras.layers
 
 

@@ -7,6 +7,8 @@ from tests.widening.checker import check_widening
 from tests.widening.data import floats, integers
 from tests.widening.test_branches import entries
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 layers = keras.layers
 
 

@@ -6,6 +6,8 @@ import pytest
 from tests.widening.checker import check_widening
 from tests.widening.data import floats, integers
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 layers = keras.layers
 
 

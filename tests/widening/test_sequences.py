@@ -9,6 +9,8 @@ import keras_zigzag as kz
 from tests.widening.checker import check_widening
 from tests.widening.data import floats, integers
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 layers = keras.layers
 
 RECURRENT = {
