@@ -92,11 +92,8 @@ def make_wide(
         return None
     # A frozen layer would never learn to read the prior, but what is added to
     # its input can learn.
-    trainable = bool(getattr(layer, "trainable_weights", []))
-    if must and not trainable:
-        return _added(layer, arguments, prior, name)
-    if not trainable:
-        return None
+    if not getattr(layer, "trainable_weights", []):
+        return _added(layer, arguments, prior, name) if must else None
     made = _concatenated(layer, arguments, prior, name)
     if made is None and (must or _is_opaque(layer)):
         made = _added(layer, arguments, prior, name)
@@ -269,7 +266,8 @@ def _agrees(
     except Exception:
         # Numbers of no meaning may not be valid inputs, such as edges.
         return True
-    copy_state(layer, wide.layer)
+    finally:
+        copy_state(layer, wide.layer)
     return all(
         np.allclose(
             ops.convert_to_numpy(one), ops.convert_to_numpy(other), atol=1e-4

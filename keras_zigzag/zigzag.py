@@ -1,3 +1,4 @@
+from inspect import signature
 from typing import Any
 
 import keras
@@ -7,6 +8,7 @@ from keras_zigzag import distances
 from keras_zigzag.batches import TrainingInputs, with_first_rows_again
 from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.graphs import functional_view
+from keras_zigzag.priors.one_hot_prior import OneHotPrior
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
 from keras_zigzag.splitting import SplitNetwork
@@ -35,7 +37,7 @@ class ZigZagModel(UncertaintyModel):
 
     Args:
         network: Keras model called as `network([inputs, prior])`.
-        prior: A `keras_zigzag.priors.Prior`, or its name.
+        prior: A `keras_zigzag.priors.Prior`, or its name. Has no default.
         passes: `"both"` trains each batch with the prior blank and with the
             answer, at twice the cost (the paper's loss, as the mean of the
             two terms so that learning rates carry over). `"sampled"` gives
@@ -66,13 +68,20 @@ class ZigZagModel(UncertaintyModel):
     def __init__(
         self,
         network: keras.Model,
-        prior: Prior | str,
+        prior: Prior | str | None = None,
         passes: str = "both",
         distance: Any = "norm",
         num_passes: int = 2,
         seed: int | None = None,
         **kwargs: Any,
     ):
+        if prior is None:
+            raise ValueError(
+                "A network of two inputs needs a prior. Received: prior=None. "
+                "Pass one of `keras_zigzag.priors`, or make the model of an "
+                "ordinary one with `ZigZagModel.from_model(base, task=...)`."
+            )
+        _check_options(kwargs)
         kwargs.setdefault("dtype", network.dtype_policy)
         super().__init__(**kwargs)
         if passes not in PASSES:
@@ -312,6 +321,25 @@ class ZigZagModel(UncertaintyModel):
     def _check_distance(self) -> None:
         if self.distance in distances.DIVERGENCES:
             self.prior.check_probabilities()
+
+
+def _check_options(kwargs: dict[str, Any]) -> None:
+    """Raises a `ValueError` for what is no argument of a Keras model."""
+    unknown = sorted(set(kwargs) - {"name", "dtype", "trainable"})
+    if not unknown:
+        return
+    hint = ""
+    if unknown[0] in signature(OneHotPrior).parameters:
+        hint = (
+            f" `{unknown[0]}` is an argument of the prior: pass "
+            f"`prior=keras_zigzag.priors.OneHotPrior({unknown[0]}=...)` or "
+            "another one."
+        )
+    expected = sorted({*signature(ZigZagModel).parameters} - {"kwargs"})
+    raise ValueError(
+        f"Unknown arguments. Expected: {expected}, and `name`, `dtype` and "
+        f"`trainable` of a Keras model. Received: {unknown}.{hint}"
+    )
 
 
 def check_prior_input(network: keras.Model, prior: Prior) -> None:

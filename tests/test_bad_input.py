@@ -142,11 +142,19 @@ def test_base_that_cannot_be_widened(make, message):
         ({"num_passes": 1}, "2 or more.*Received: num_passes=1"),
         ({"num_passes": 2.0}, "integer.*Received: num_passes=2.0"),
         ({"num_passes": True}, "Received: num_passes=True"),
+        ({"feedback": "soft"}, r"Received: \['feedback'\].*OneHotPrior\(fee"),
+        ({"pases": "both"}, r"'passes'.*Received: \['pases'\]"),
     ],
 )
 def test_unknown_names_and_numbers(kwargs, message):
     with pytest.raises(ValueError, match=message):
         classifier(**kwargs)
+
+
+def test_ordinary_model_in_the_place_of_a_network():
+    base = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    with pytest.raises(ValueError, match="Received: prior=None.*from_model"):
+        kz.ZigZagModel(base)
 
 
 def test_unknown_feedback():

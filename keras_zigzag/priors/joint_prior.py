@@ -118,10 +118,14 @@ class JointPrior(Prior):
                 prior.adapt(column)
 
     def encode_targets(self, targets: Any) -> Tensor:
-        return self._joined(Prior.encode_targets, targets)
+        return self._joined(
+            lambda prior, one: prior.encode_targets(one), targets
+        )
 
     def encode_prediction(self, prediction: Any) -> Tensor:
-        return self._joined(Prior.encode_prediction, prediction)
+        return self._joined(
+            lambda prior, one: prior.encode_prediction(one), prediction
+        )
 
     def encode_blank(self, batch_size: int | Tensor) -> Tensor:
         return self._side_by_side(
@@ -242,10 +246,9 @@ class JointPrior(Prior):
         )
 
     def _joined(self, encode: Callable, structure: Any) -> Tensor:
-        name = encode.__name__
         return self._side_by_side(
             [
-                getattr(prior, name)(one)
+                encode(prior, one)
                 for prior, one in zip(
                     self._flat(self.priors), self._flat(structure), strict=True
                 )
