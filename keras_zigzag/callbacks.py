@@ -1,6 +1,7 @@
 """Metrics of the uncertainties while a model trains."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -43,6 +44,8 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         on_error: `"warn"` or `"raise"`: what to do if the evaluation fails,
             or a metric is not defined. Training goes on after a warning.
             Defaults to `"warn"`.
+        metrics: Sequence of the metrics to log, such as `["raulc",
+            "svhn_roc_auc"]`. Defaults to all.
         task: As for `keras_zigzag.evaluate_uncertainty`, as are the
             following.
         score: `"uncertainty"`, `"entropy"` or a callable.
@@ -77,6 +80,7 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         ood_data: Any = None,
         frequency: int = 1,
         on_error: str = "warn",
+        metrics: Sequence[str] | None = None,
         task: str | None = None,
         score: Score = None,
         output: Any = None,
@@ -97,6 +101,7 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
             )
         self.frequency = frequency
         self.on_error = on_error
+        self.metrics = None if metrics is None else list(metrics)
         self.nan_policy = nan_policy
         self.report: UncertaintyReport | None = None
         self._evaluation = Evaluation(
@@ -126,7 +131,7 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
             report = self._evaluation.run(
                 self.model, self.model.name, self.nan_policy
             )
-            self._tell_of_missing(report)
+            logged = self._logged(report)
         except Exception as error:
             if self.on_error == "raise":
                 raise
@@ -137,13 +142,27 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
             )
             return {}
         self.report = report
-        return {f"val_{name}": value for name, value in report.items()}
+        return logged
 
-    def _tell_of_missing(self, report: UncertaintyReport) -> None:
+    def _logged(self, report: UncertaintyReport) -> dict[str, float]:
+        known = [*report, *report.missing]
+        names = known if self.metrics is None else self.metrics
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise ValueError(
+                f"There are no metrics {unknown}. Expected some of {known}. "
+                f"Received: metrics={self.metrics!r}"
+            )
+        self._tell_of_missing(
+            {name: report.missing[name] for name in names if name not in report}
+        )
+        return {f"val_{name}": report[name] for name in names if name in report}
+
+    def _tell_of_missing(self, missing: dict[str, str]) -> None:
         """Raises, or warns of each metric once."""
         new = {
             name: reason
-            for name, reason in report.missing.items()
+            for name, reason in missing.items()
             if name not in self._warned_of
         }
         if not new:

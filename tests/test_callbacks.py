@@ -150,6 +150,13 @@ class TestFrequency:
         assert fit(callback, model=model, epochs=1)["val_aurc"] != first
 
 
+def test_chosen_metrics():
+    history = fit(evaluation(metrics=["raulc", "far_roc_auc"]), epochs=1)
+    assert history.keys() == {"loss", "val_raulc", "val_far_roc_auc"}
+    with pytest.warns(UserWarning, match=r"no metrics \['far_auc'\]"):
+        fit(evaluation(metrics=["far_auc"]), epochs=1)
+
+
 class TestErrors:
     def failing(self, **kwargs):
         calls = []
