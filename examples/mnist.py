@@ -9,7 +9,6 @@ compared are a single model, the notebook's ZigZag and this package's default.
 
 import argparse
 import sys
-import time
 
 import figure
 import keras
@@ -121,7 +120,6 @@ def main():
     for seed in range(seeds):
         for setting, build in SETTINGS.items():
             print(f"\nSeed {seed}: {setting}")
-            start = time.perf_counter()
             keras.utils.set_random_seed(seed)
             model = train(build(), train_data, epochs, sets)
             report = kz.evaluate_uncertainty(model, *sets, batch_size=1000)
@@ -130,7 +128,6 @@ def main():
                 by_score = {"entropy": report}
             for score, report in by_score.items():
                 reports.setdefault(f"{setting}, {score}", []).append(report)
-            print(f"{time.perf_counter() - start:.0f} s")
 
     images = np.concatenate([x, x_ood])
     out = model.predict(images, batch_size=1000, verbose=0)

@@ -130,17 +130,6 @@ class OutputReader:
         """The part of targets, predictions or weights for the output."""
         if structure is None or not keras.tree.is_nested(structure):
             return structure
-        if self.output is None:
-            known = (
-                list(structure)
-                if isinstance(structure, dict)
-                else list(range(len(structure)))
-            )
-            raise ValueError(
-                "A report is about one output. Received: output=None and a "
-                f"model with the outputs {known}. Give one of them as "
-                "`output`, once for each report."
-            )
         return _part_of_structure(structure, self.output)
 
     def _with_classes(self, outputs: Any) -> Array:
@@ -158,30 +147,35 @@ def _follows_contract(outputs: Any) -> bool:
 
 
 def _part_of_structure(structure: Any, output: Any) -> Any:
-    try:
-        return structure[output]
-    except (KeyError, IndexError, TypeError):
-        known = (
-            list(structure)
-            if isinstance(structure, dict)
-            else list(range(len(structure)))
+    is_dict = isinstance(structure, dict)
+    known = list(structure) if is_dict else list(range(len(structure)))
+    if output is None:
+        raise ValueError(
+            "A report is about one output. Received: output=None and a model "
+            f"with the outputs {known}. Give one of them as `output`, once "
+            "for each report."
         )
+    if output not in known:
         raise ValueError(
             f"There is no such output. Expected one of {known}. "
             f"Received: output={output!r}"
-        ) from None
+        )
+    return structure[output]
 
 
 def _part(prior: Any, output: Any) -> Any:
-    if isinstance(prior, JointPrior) and output is not None:
+    if isinstance(prior, JointPrior):
         return _part_of_structure(prior.priors, output)
     return prior
 
 
 def _loss(model: Any, output: Any) -> Any:
+    """The loss of the output, `None` where that cannot be told."""
     loss = getattr(model, "loss", None)
-    if isinstance(loss, (dict, list, tuple)):
-        return None if output is None else _part_of_structure(loss, output)
+    if isinstance(loss, dict):
+        return loss.get(output)
+    if isinstance(loss, (list, tuple)):
+        return loss[output] if isinstance(output, int) else None
     return loss
 
 

@@ -23,8 +23,6 @@ from keras_zigzag.version import __version__
 
 FORMAT = 1
 ARROWS = {1: " ↑", -1: " ↓", 0: ""}
-# A score that has nothing to say is below ½ half of the time.
-SUSPICIOUS_AUC = 0.45
 
 
 class UncertaintyReport(Mapping[str, float]):
@@ -88,7 +86,11 @@ class UncertaintyReport(Mapping[str, float]):
     ) -> "UncertaintyReport":
         """Computes every metric of the task."""
         values, missing = evaluate(samples)
-        hints = [*kwargs.pop("hints", ()), *swapped_sets(values)]
+        hints = [
+            *kwargs.pop("hints", ()),
+            *swapped_sets(values),
+            *repeated_sets(samples),
+        ]
         return cls(values, samples.task, name, missing, hints, **kwargs)._with(
             samples=samples
         )
@@ -350,10 +352,20 @@ def swapped_sets(values: Mapping[str, float]) -> list[str]:
     hints = []
     for key, value in values.items():
         ood, metric = split_key(key)
-        if metric == "roc_auc" and value < SUSPICIOUS_AUC:
+        if metric == "roc_auc" and value < 0.5:
             hints.append(
                 f"{heading(key)} is {value:.3f}, below ½: the samples of "
                 f"{ood!r} are trusted more than the ID samples. Are the two "
                 "sets swapped, or does a higher score mean more trust?"
             )
     return hints
+
+
+def repeated_sets(samples: Samples) -> list[str]:
+    """A hint for each OOD set that has the very scores of the ID set."""
+    return [
+        f"The scores of {name!r} are those of the ID set, one by one. Was the "
+        "same set given twice?"
+        for name, ood in samples.ood.items()
+        if np.array_equal(ood.uncertainty, samples.id.uncertainty)
+    ]

@@ -167,7 +167,7 @@ class TestOutputs:
         id_data, _ = self.data()
         model = two_outputs()
         with pytest.raises(ValueError, match=r"outputs \['kind', 'size'\]"):
-            kz.evaluate_uncertainty(model, id_data, task="classification")
+            kz.evaluate_uncertainty(model, id_data)
         with pytest.raises(ValueError, match="no such output"):
             kz.evaluate_uncertainty(model, id_data, output="colour")
 

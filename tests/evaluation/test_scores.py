@@ -232,3 +232,8 @@ class TestBadInput:
         (hint,) = report.hints
         assert "below ½" in hint and "swapped" in hint and "'noise'" in hint
         assert kz.evaluate_scores(labels, p, u, u + 1).hints == []
+
+    def test_the_same_set_twice_gives_a_hint(self):
+        labels, p, u, _ = classification()
+        (hint,) = kz.evaluate_scores(labels, p, u, {"noise": u}).hints
+        assert "'noise'" in hint and "twice" in hint
