@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 
 from keras_zigzag.evaluation import tables
-from keras_zigzag.evaluation.metric_sets import direction, heading, in_order
-from keras_zigzag.evaluation.report import ARROWS, UncertaintyReport
+from keras_zigzag.evaluation.metric_sets import (
+    arrow,
+    direction,
+    heading,
+    in_order,
+)
+from keras_zigzag.evaluation.report import UncertaintyReport
 
 # What reports of each method have to be.
 Reports = dict[str, list[UncertaintyReport]]
@@ -169,10 +174,7 @@ def compare(
     headings = metrics if isinstance(metrics, Mapping) else {}
     return Comparison(
         by_name,
-        {
-            key: headings.get(key, heading(key) + ARROWS[direction(key)])
-            for key in chosen
-        },
+        {key: headings.get(key, heading(key) + arrow(key)) for key in chosen},
     )
 
 

@@ -107,6 +107,11 @@ def direction(key: str) -> int:
     return -1 if metric in LOWER_IS_BETTER else 1
 
 
+def arrow(key: str) -> str:
+    """Which way is up, after the heading."""
+    return {1: " ↑", -1: " ↓", 0: ""}[direction(key)]
+
+
 def _ranked(samples: Samples) -> Functions:
     """What a ranking of the samples is worth, whatever the task."""
     arguments = samples.loss, samples.id.uncertainty, samples.id.weight

@@ -1,28 +1,20 @@
 """What there is to say about the uncertainties of one method."""
 
 import importlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import keras
-import numpy as np
-
-from keras_zigzag.evaluation import bootstrap, tables
-from keras_zigzag.evaluation.metric_sets import (
-    direction,
-    evaluate,
-    heading,
-    in_order,
-    split_key,
+from keras_zigzag.evaluation import (
+    bootstrap,
+    report_json,
+    report_text,
+    tables,
 )
+from keras_zigzag.evaluation.hints import repeated_sets, swapped_sets
+from keras_zigzag.evaluation.metric_sets import evaluate
 from keras_zigzag.evaluation.samples import Samples
 from keras_zigzag.metrics.inputs import Array
-from keras_zigzag.version import __version__
-
-FORMAT = 1
-ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 
 class UncertaintyReport(Mapping[str, float]):
@@ -200,17 +192,7 @@ class UncertaintyReport(Mapping[str, float]):
         Returns:
             String, which `from_json` reads.
         """
-        content = {
-            "format": FORMAT,
-            "versions": {
-                "keras_zigzag": __version__,
-                "keras": keras.__version__,
-                "numpy": np.__version__,
-                "backend": keras.backend.backend(),
-            },
-            **self._as_dict(),
-        }
-        text = json.dumps(content, indent=2, ensure_ascii=False)
+        text = report_json.dumps(self)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
@@ -225,22 +207,15 @@ class UncertaintyReport(Mapping[str, float]):
         Returns:
             An `UncertaintyReport`.
         """
-        content = json.loads(text)
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ValueError(
-                "This is no report that this version can read. Expected "
-                f"`format` {FORMAT}. Received: {text[:60]!r}"
-            )
-        return cls._from_dict(content)
+        return cls._from_dict(report_json.loads(text))
 
     def to_markdown(self) -> str:
         """A Markdown table, with a line for each thing to know about it."""
-        notes = self._notes()
-        table = tables.markdown(*self._table())
-        return "\n\n".join([table, *notes])
+        table = tables.markdown(*report_text.table(self))
+        return "\n\n".join([table, *report_text.notes(self)])
 
     def __str__(self) -> str:
-        return f"{self._title()}\n\n{self.to_markdown()}"
+        return f"{report_text.title(self)}\n\n{self.to_markdown()}"
 
     def __repr__(self) -> str:
         name = f"{self.name!r}, " if self.name else ""
@@ -250,64 +225,9 @@ class UncertaintyReport(Mapping[str, float]):
         )
 
     def _repr_html_(self) -> str:
-        title = tables.paragraphs([self._title()])
-        notes = tables.paragraphs(self._notes())
-        return title + tables.as_html(*self._table()) + notes
-
-    def _title(self) -> str:
-        parts = [self.name, self.task]
-        if self.samples is not None:
-            parts.append(f"{self.samples.id.num_samples:,} ID samples")
-            parts += [
-                f"{ood.num_samples:,} {name}"
-                for name, ood in self.samples.ood.items()
-            ]
-        return ", ".join(filter(None, parts))
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        columns = {"uncertainty": self}
-        if self.entropy is not None:
-            columns["entropy"] = self.entropy
-        keys = in_order([*self, *self.missing])
-        rows = [
-            [
-                heading(key) + ARROWS[direction(key)],
-                *(report._cell(key) for report in columns.values()),
-            ]
-            for key in keys
-        ]
-        return [self.name, *columns], rows
-
-    def _cell(self, key: str) -> str:
-        text = tables.number(self.get(key))
-        if key in self.intervals:
-            low, high = map(tables.number, self.intervals[key])
-            text += f" ({low} to {high})"
-        return text
-
-    def _notes(self) -> list[str]:
-        notes = [
-            f"{tables.MISSING} {heading(key)}: {reason}"
-            for key, reason in self.missing.items()
-        ]
-        if self.intervals:
-            notes.append(
-                f"In brackets: {self.confidence:.0%} confidence interval, by "
-                "bootstrap."
-            )
-        return notes + self.hints
-
-    def _as_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "task": self.task,
-            "metrics": self._values,
-            "missing": self.missing,
-            "intervals": self.intervals,
-            "confidence": self.confidence,
-            "hints": self.hints,
-            "entropy": self.entropy and self.entropy._as_dict(),
-        }
+        title = tables.paragraphs([report_text.title(self)])
+        table = tables.as_html(*report_text.table(self))
+        return title + table + tables.paragraphs(report_text.notes(self))
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> "UncertaintyReport":
@@ -345,27 +265,3 @@ class UncertaintyReport(Mapping[str, float]):
                 "Evaluate again to have its samples."
             )
         return self.samples
-
-
-def swapped_sets(values: Mapping[str, float]) -> list[str]:
-    """A hint for each OOD set that is trusted more than the ID set."""
-    hints = []
-    for key, value in values.items():
-        ood, metric = split_key(key)
-        if metric == "roc_auc" and value < 0.5:
-            hints.append(
-                f"{heading(key)} is {value:.3f}, below ½: the samples of "
-                f"{ood!r} are trusted more than the ID samples. Are the two "
-                "sets swapped, or does a higher score mean more trust?"
-            )
-    return hints
-
-
-def repeated_sets(samples: Samples) -> list[str]:
-    """A hint for each OOD set that has the very scores of the ID set."""
-    return [
-        f"The scores of {name!r} are those of the ID set, one by one. Was the "
-        "same set given twice?"
-        for name, ood in samples.ood.items()
-        if np.array_equal(ood.uncertainty, samples.id.uncertainty)
-    ]
