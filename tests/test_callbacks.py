@@ -242,7 +242,10 @@ class TestTraining:
         "kwargs",
         [
             {"jit_compile": True},
-            {"run_eagerly": True},
+            pytest.param(
+                {"run_eagerly": True},
+                marks=pytest.mark.backend("tensorflow", "torch"),
+            ),
             pytest.param(
                 {"steps_per_execution": 2},
                 marks=pytest.mark.backend("tensorflow", "jax"),

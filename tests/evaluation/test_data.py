@@ -4,6 +4,7 @@ import pytest
 
 import keras_zigzag as kz
 from keras_zigzag.evaluation.data import Batches
+from tests.evaluation.arrays.data import classification
 from tests.evaluation.models import compiled_classifier, sets
 
 
@@ -63,6 +64,13 @@ def test_backend_tensors_and_lists():
         [keras.ops.convert_to_tensor(x), y.tolist()],
         keras.ops.convert_to_tensor(ood),
     )
+    assert dict(report) == pytest.approx(dict(expected), abs=1e-6)
+
+
+def test_scores_may_be_backend_tensors():
+    arrays = classification()
+    expected = kz.evaluate_scores(*arrays)
+    report = kz.evaluate_scores(*map(keras.ops.convert_to_tensor, arrays))
     assert dict(report) == pytest.approx(dict(expected), abs=1e-6)
 
 

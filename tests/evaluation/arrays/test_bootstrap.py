@@ -4,7 +4,7 @@ import pytest
 import keras_zigzag as kz
 from keras_zigzag.evaluation import bootstrap
 from keras_zigzag.evaluation.resampled_metrics import ResampledMetrics
-from tests.evaluation.data import classification, regression
+from tests.evaluation.arrays.data import classification, regression
 
 
 def reports():

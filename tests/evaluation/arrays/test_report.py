@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import keras_zigzag as kz
-from tests.evaluation.data import classification, regression
+from tests.evaluation.arrays.data import classification, regression
 
 
 def report(**kwargs):
