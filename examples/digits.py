@@ -10,7 +10,6 @@ of its own first pass.
 import argparse
 import sys
 
-import evaluation
 import figure
 import keras
 import numpy as np
@@ -24,6 +23,13 @@ TEST_FRACTION = 0.7  # Large, so that every seed has mistakes to rank.
 EPOCHS = 30
 BATCH_SIZE = 32
 NUM_SEEDS = 3
+NAMES = ("single model, entropy", "ZigZag, distance", "ZigZag, entropy of y0")
+COLUMNS = {
+    "accuracy": "accuracy",
+    "raulc": "rAULC",
+    "OOD_roc_auc": "OOD ROC-AUC",
+    "OOD_average_precision": "OOD PR-AUC",
+}
 OUT = "digits.png"
 VERBOSE = "auto" if sys.stdout.isatty() else 2
 
@@ -57,13 +63,19 @@ def build_base():
     )
 
 
-def train(model, data, epochs):
+def train(model, data, epochs, callbacks=()):
     model.compile(
         optimizer="adam",
         loss="sparse_categorical_crossentropy",
         metrics=["accuracy"],
     )
-    model.fit(*data, batch_size=BATCH_SIZE, epochs=epochs, verbose=VERBOSE)
+    model.fit(
+        *data,
+        batch_size=BATCH_SIZE,
+        epochs=epochs,
+        verbose=VERBOSE,
+        callbacks=list(callbacks),
+    )
     return model
 
 
@@ -74,46 +86,40 @@ def main():
     parser.add_argument("--out", default=OUT, help="the picture's path")
     args = parser.parse_args()
 
-    rows = {
-        "single model, entropy": [],
-        "ZigZag, distance": [],
-        "ZigZag, entropy of y0": [],
-    }
+    reports = {name: [] for name in NAMES}
     for seed in range(args.seeds):
         train_data, (x, y), x_ood = load_data(seed)
+        sets = (x, y), {"OOD": x_ood}
 
         print(f"\nSeed {seed}: single model")
         keras.utils.set_random_seed(seed)
         single = train(build_base(), train_data, args.epochs)
-        p, p_ood = (single.predict(d, verbose=0) for d in (x, x_ood))
-        rows["single model, entropy"].append(
-            evaluation.scores(
-                y, p, evaluation.entropy(p), evaluation.entropy(p_ood)
-            )
-        )
+        reports[NAMES[0]].append(kz.evaluate_uncertainty(single, *sets))
 
         print(f"\nSeed {seed}: ZigZag")
         keras.utils.set_random_seed(seed)
+        watch = kz.callbacks.UncertaintyEvaluation(
+            *sets, frequency=10, metrics=["raulc", "OOD_roc_auc"]
+        )
         zigzag = train(
             kz.ZigZagModel.from_model(build_base(), task="classification"),
             train_data,
             args.epochs,
+            [watch],
         )
-        out, out_ood = (zigzag.predict(d, verbose=0) for d in (x, x_ood))
-        p, p_ood = out["prediction"], out_ood["prediction"]
-        u, u_ood = out["uncertainty"], out_ood["uncertainty"]
-        rows["ZigZag, distance"].append(evaluation.scores(y, p, u, u_ood))
-        rows["ZigZag, entropy of y0"].append(
-            evaluation.scores(
-                y, p, evaluation.entropy(p), evaluation.entropy(p_ood)
-            )
-        )
+        report = kz.evaluate_uncertainty(zigzag, *sets, name="ZigZag")
+        reports[NAMES[1]].append(report)
+        reports[NAMES[2]].append(report.entropy)
 
+    print(f"\nThe last seed in full:\n\n{report.bootstrap()}")
+    out, out_ood = (zigzag.predict(data, verbose=0) for data in (x, x_ood))
+    p = np.concatenate([out["prediction"], out_ood["prediction"]])
+    u = np.concatenate([out["uncertainty"], out_ood["uncertainty"]])
     figure.save_figure(
         args.out,
         images=np.concatenate([x, x_ood])[..., 0],
-        predictions=np.concatenate([p, p_ood]).argmax(axis=-1),
-        uncertainty=np.concatenate([u, u_ood]),
+        predictions=p.argmax(axis=-1),
+        uncertainty=u,
         is_ood=np.repeat([False, True], [len(x), len(x_ood)]),
         names=("0-4, known", "5-9, unknown"),
     )
@@ -121,10 +127,10 @@ def main():
         f"\nMean ± standard deviation over {args.seeds} seed(s), "
         f"{len(x)} test digits 0-4, {len(x_ood)} digits 5-9:\n"
     )
-    print(evaluation.table(rows))
+    print(kz.compare(reports, COLUMNS).to_markdown(mark_best=False))
     print(
         "\nA random score has rAULC 0, ROC-AUC 0.5 and PR-AUC "
-        f"{len(x_ood) / (len(x) + len(x_ood)):.3f}."
+        f"{report['OOD_prevalence']:.3f}."
     )
     print(f"The last seed's picture is in {args.out}.")
 

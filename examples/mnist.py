@@ -9,9 +9,7 @@ compared are a single model, the notebook's ZigZag and this package's default.
 
 import argparse
 import sys
-import time
 
-import evaluation
 import figure
 import keras
 import numpy as np
@@ -71,6 +69,12 @@ def build_default_zigzag():
     return kz.ZigZagModel.from_model(build_base(), task="classification")
 
 
+COLUMNS = {
+    "accuracy": "accuracy",
+    "raulc": "rAULC",
+    "OOD_roc_auc": "OOD ROC-AUC",
+    "OOD_average_precision": "OOD PR-AUC",
+}
 SETTINGS = {
     "single model": build_base,
     "ZigZag, notebook": build_notebook_zigzag,
@@ -78,25 +82,23 @@ SETTINGS = {
 }
 
 
-def train(model, data, epochs):
+def train(model, data, epochs, sets):
     model.compile(
         optimizer=keras.optimizers.Adam(LEARNING_RATE),
         loss="sparse_categorical_crossentropy",
         metrics=["accuracy"],
     )
-    model.fit(*data, batch_size=BATCH_SIZE, epochs=epochs, verbose=VERBOSE)
+    watch = kz.callbacks.UncertaintyEvaluation(
+        *sets, frequency=epochs, metrics=["raulc", "OOD_roc_auc"]
+    )
+    model.fit(
+        *data,
+        batch_size=BATCH_SIZE,
+        epochs=epochs,
+        verbose=VERBOSE,
+        callbacks=[watch],
+    )
     return model
-
-
-def predict(model, images):
-    """Probabilities and every uncertainty there is, by name."""
-    out = model.predict(images, batch_size=1000, verbose=0)
-    if not isinstance(out, dict):
-        return out, {"entropy": evaluation.entropy(out)}
-    return out["prediction"], {
-        "distance": out["uncertainty"],
-        "entropy of y0": evaluation.entropy(out["prediction"]),
-    }
 
 
 def main():
@@ -113,31 +115,32 @@ def main():
 
     train_data, (x, y) = load_data("mnist", size)
     _, (x_ood, _) = load_data("fashion_mnist", size)
-    rows = {}
+    sets = (x, y), {"OOD": x_ood}
+    reports = {}
     for seed in range(seeds):
         for setting, build in SETTINGS.items():
             print(f"\nSeed {seed}: {setting}")
-            start = time.perf_counter()
             keras.utils.set_random_seed(seed)
-            model = train(build(), train_data, epochs)
-            p, u = predict(model, x)
-            p_ood, u_ood = predict(model, x_ood)
-            for name in u:
-                rows.setdefault(f"{setting}, {name}", []).append(
-                    evaluation.scores(y, p, u[name], u_ood[name])
-                )
-            print(f"{time.perf_counter() - start:.0f} s")
+            model = train(build(), train_data, epochs, sets)
+            report = kz.evaluate_uncertainty(model, *sets, batch_size=1000)
+            by_score = {"distance": report, "entropy of y0": report.entropy}
+            if report.entropy is None:
+                by_score = {"entropy": report}
+            for score, report in by_score.items():
+                reports.setdefault(f"{setting}, {score}", []).append(report)
 
+    images = np.concatenate([x, x_ood])
+    out = model.predict(images, batch_size=1000, verbose=0)
     figure.save_figure(
         args.out,
-        images=np.concatenate([x, x_ood])[..., 0],
-        predictions=np.concatenate([p, p_ood]).argmax(axis=-1),
-        uncertainty=np.concatenate([u["distance"], u_ood["distance"]]),
+        images=images[..., 0],
+        predictions=out["prediction"].argmax(axis=-1),
+        uncertainty=out["uncertainty"],
         is_ood=np.repeat([False, True], [len(x), len(x_ood)]),
         names=("MNIST, known", "FashionMNIST, unknown"),
     )
-    print(f"\nMean ± standard deviation over {seeds} seed(s):\n")
-    print(evaluation.table(rows))
+    table = kz.compare(reports, COLUMNS).to_markdown(mark_best=False)
+    print(f"\nMean ± standard deviation over {seeds} seed(s):\n\n{table}")
     print(f"\nThe picture of the default setting is in {args.out}.")
 
 

@@ -2,7 +2,8 @@
 
 `python -m keras_zigzag.benchmark.metrics` prints a Markdown table of CPU time,
 as a ratio to the sort in the same run, and of peak memory, in arrays of the
-size of the scores, inputs not counted.
+size of the scores, inputs not counted; and a table of what the callback that
+computes them while training costs, beside the predictions it needs.
 """
 
 import argparse
@@ -14,8 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from keras_zigzag import metrics
+from keras_zigzag.benchmark import callback
 
 NUM_SCORES = 10_000_000
+NUM_IMAGES = 10_000
 TIME_TARGET, MEMORY_TARGET = 3.0, 6.0
 ON_LOSSES = (
     metrics.risk_coverage_curve,
@@ -50,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description="What the metrics cost, beside one sort of the scores.",
     )
     parser.add_argument("--scores", type=int, default=NUM_SCORES)
+    parser.add_argument("--images", type=int, default=NUM_IMAGES)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args(arguments)
     # Not negative, as the cumulative calibration needs it.
@@ -72,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"| `{name}` | {ratio:.2f} | {tied_ratio:.2f} | {arrays:.1f} |",
             flush=True,
         )
+    print(f"\n{callback.table(options.images, options.repeats)}")
 
 
 def runs(score: np.ndarray) -> Iterator[tuple[str, Run]]:

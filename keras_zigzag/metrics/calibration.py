@@ -149,7 +149,7 @@ def _curve(
 ) -> ReliabilityCurve:
     if weight is None:
         weight = np.ones(len(confidence))
-    index = _bins(confidence, weight, num_bins, binning)
+    index = bin_index(confidence, weight, num_bins, binning)
     mass, predicted, observed = (
         np.bincount(index, weights=values, minlength=num_bins)
         for values in (weight, weight * confidence, weight * happened)
@@ -162,7 +162,7 @@ def _curve(
     )
 
 
-def _bins(
+def bin_index(
     confidence: Array, weight: Array, num_bins: int, binning: Binning
 ) -> Array:
     if num_bins < 1:

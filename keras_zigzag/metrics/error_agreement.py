@@ -191,10 +191,10 @@ def cumulative_calibration_error(
     )
     gap -= x
     pieces = (slice(i, i + BLOCK + 1) for i in range(0, len(x) - 1, BLOCK))
-    return math.fsum(_area_to_zero(x[piece], gap[piece]) for piece in pieces)
+    return math.fsum(area_to_zero(x[piece], gap[piece]) for piece in pieces)
 
 
-def _area_to_zero(x: Array, y: Array) -> float:
+def area_to_zero(x: Array, y: Array) -> float:
     """`∫ |y| dx` with straight lines between the points."""
     start, end = y[:-1], y[1:]
     height = np.abs(start) + np.abs(end)

@@ -43,10 +43,7 @@ def brier_score(
     label, p, weight = checked_probabilities(
         labels, probabilities, sample_weight
     )
-    right = p[np.arange(len(p)), label]
-    # (p_y − 1)² + Σ_{c≠y} p_c² without an array of one-hot labels.
-    square = np.einsum("ij,ij->i", p, p) - 2.0 * right + 1.0
-    score = float(np.average(np.maximum(square, 0.0), weights=weight))
+    score = float(np.average(square_distances(label, p), weights=weight))
     return score / 2.0 if is_single else score
 
 
@@ -76,9 +73,22 @@ def negative_log_likelihood(
     label, p, weight = checked_probabilities(
         labels, probabilities, sample_weight
     )
+    return float(np.average(log_losses(label, p, dtype), weights=weight))
+
+
+def square_distances(label: Array, p: Array) -> Array:
+    """`Σ_c (p_c − 1[y = c])²` of each row."""
+    right = p[np.arange(len(p)), label]
+    # (p_y − 1)² + Σ_{c≠y} p_c² without an array of one-hot labels.
+    square = np.einsum("ij,ij->i", p, p) - 2.0 * right + 1.0
+    return np.maximum(square, 0.0)
+
+
+def log_losses(label: Array, p: Array, dtype: np.dtype) -> Array:
+    """`−log p_y` of each row, no finer than `dtype` resolves."""
     smallest = np.finfo(dtype if dtype.kind == "f" else "float64").eps
     right = np.clip(p[np.arange(len(p)), label], smallest, 1.0 - smallest)
-    return float(np.average(-np.log(right), weights=weight))
+    return -np.log(right)
 
 
 def checked_probabilities(

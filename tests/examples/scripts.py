@@ -28,8 +28,10 @@ def run_example(script, *arguments, timeout):
 
 
 def read_table(output):
-    """The means in an example's Markdown table, by row and column."""
-    lines = [line for line in output.splitlines() if line.startswith("|")]
+    """The means in an example's last Markdown table, by row and column."""
+    blocks = output.strip().split("\n\n")
+    table = [block for block in blocks if block.startswith("|")][-1]
+    lines = table.splitlines()
     header, _, *rows = [
         [cell.strip() for cell in line.split("|")[1:-1]] for line in lines
     ]

@@ -1,0 +1,267 @@
+"""A report on a model."""
+
+import dataclasses
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_zigzag.evaluation import input_checks
+from keras_zigzag.evaluation.data import Batches, host_arrays
+from keras_zigzag.evaluation.input_checks import InputSummary
+from keras_zigzag.evaluation.model_outputs import (
+    OutputReader,
+    Score,
+    answers_of,
+    model_inputs,
+    predict_batch,
+)
+from keras_zigzag.evaluation.places import (
+    Places,
+    flat_scores,
+    joined,
+    joined_if_all,
+    places,
+)
+from keras_zigzag.evaluation.report import UncertaintyReport
+from keras_zigzag.evaluation.samples import OodScores, Samples
+from keras_zigzag.evaluation.scores import named_sets
+from keras_zigzag.metrics.inputs import Array, NanPolicy, as_scores
+
+
+def evaluate_uncertainty(
+    model: Any,
+    id_data: Any,
+    ood_data: Any = None,
+    task: str | None = None,
+    score: Score = None,
+    output: Any = None,
+    from_logits: bool | None = None,
+    batch_size: int = 32,
+    name: str | None = None,
+    nan_policy: NanPolicy = "raise",
+    verbose: int = 0,
+) -> UncertaintyReport:
+    """How good are the uncertainties of this model?
+
+    One pass over each set, batch by batch, so that the memory of the device
+    does not grow with the set. For a classification `report.entropy` is a
+    report on the entropy of the same predictions, and the tables show it
+    beside the uncertainty: it comes for free, and is often as good.
+
+    Args:
+        model: An `UncertaintyModel`, or any Keras model: the score of an
+            ordinary classifier is the entropy of its prediction.
+        id_data: `(x, y)`, `(x, y, sample_weight)`, or a data set of batches
+            of these: `tf.data`, `PyDataset`, a generator.
+        ood_data: Dictionary from the name of an OOD set to its inputs or
+            data set, or one such set, which is called `"ood"`. Targets in it
+            are ignored. Defaults to `None`.
+        task: `"classification"`, `"binary"` or `"regression"`. Defaults to
+            that of the model's prior or loss.
+        score: `"uncertainty"`, `"entropy"`, or a callable of what `predict`
+            returns for a batch. Defaults to the model's uncertainty.
+        output: Key or index of one output, of a model with several. Defaults
+            to `None`.
+        from_logits: Boolean. Whether predictions are logits. Defaults to
+            what the model's prior or loss says.
+        batch_size: Integer, for arrays. Defaults to `32`.
+        name: String. What tables call it. Defaults to the model's name.
+        nan_policy: `"raise"`, or `"worst"` to rank NaN as most uncertain.
+            Defaults to `"raise"`.
+        verbose: Integer. 1 shows a progress bar. Defaults to `0`.
+
+    Returns:
+        An `UncertaintyReport`.
+
+    Raises:
+        ValueError: If the data is empty or does not fit, or the task is not
+            known.
+
+    Example:
+
+    >>> model = keras_zigzag.ZigZagModel.from_model(
+    ...     base, task="classification"
+    ... )
+    >>> report = keras_zigzag.evaluate_uncertainty(
+    ...     model, (x_test, y_train), ood_data={"far": x_test + 1})
+    >>> report["far_prevalence"]
+    0.5
+    """
+    evaluation = Evaluation(
+        id_data, ood_data, task, score, output, from_logits, batch_size
+    )
+    return evaluation.run(
+        model,
+        name=model.name if name is None else name,
+        nan_policy=nan_policy,
+        verbose=verbose,
+    )
+
+
+class Evaluation:
+    """The sets and the questions, to be put to a model once or many times.
+
+    Args as for `evaluate_uncertainty`.
+    """
+
+    def __init__(
+        self,
+        id_data: Any,
+        ood_data: Any = None,
+        task: str | None = None,
+        score: Score = None,
+        output: Any = None,
+        from_logits: bool | None = None,
+        batch_size: int = 32,
+    ):
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise ValueError(
+                "`batch_size` must be a positive integer. "
+                f"Received: batch_size={batch_size!r}"
+            )
+        self.id_batches = Batches(id_data, "the ID set", batch_size)
+        self.ood_batches = {
+            name: Batches(
+                data, f"the OOD set {name!r}", batch_size, labelled=False
+            )
+            for name, data in named_sets(ood_data).items()
+        }
+        self.task = task
+        self.score = score
+        self.output = output
+        self.from_logits = from_logits
+        self.hints: list[str] | None = None
+
+    def run(
+        self,
+        model: Any,
+        name: str = "",
+        nan_policy: NanPolicy = "raise",
+        verbose: int = 0,
+    ) -> UncertaintyReport:
+        """One pass over each set."""
+        answers = answers_of(model, self.task, self.output, self.from_logits)
+        scorer = Scorer(
+            model, OutputReader(answers, self.score, self.output), verbose
+        )
+        # What is to be said about the inputs does not change.
+        known = None if self.hints is not None else InputSummary()
+        hints: list[str] = []
+        id_places = scorer.answers(self.id_batches, known)
+        as_scores(id_places.uncertainty, nan_policy=nan_policy)
+        ood, ood_entropy = {}, {}
+        for key, batches in self.ood_batches.items():
+            scored = scorer.scores(batches, known, key, hints)
+            as_scores(scored[0], f"uncertainty of {key!r}", nan_policy)
+            ood[key] = OodScores(scored[0], scored[2])
+            ood_entropy[key] = scored[1]
+        if self.hints is None:
+            self.hints = hints
+        samples = Samples(answers.task, id_places, ood, nan_policy)
+        return UncertaintyReport.from_samples(
+            samples,
+            name,
+            hints=self.hints,
+            entropy=_entropy_report(samples, name, ood_entropy),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Scorer:
+    """Runs a model over batches.
+
+    Args:
+        model: A Keras model.
+        reader: `OutputReader` of its outputs.
+        verbose: Integer. 1 shows a progress bar.
+    """
+
+    model: Any
+    reader: OutputReader
+    verbose: int = 0
+
+    def answers(self, batches: Batches, summary: InputSummary | None) -> Places:
+        """Answers of the ID set, with their entropy."""
+        parts = []
+        for x, y, weight in self._progress(batches):
+            if summary is not None:
+                summary.add(host_arrays(x))
+            outputs = predict_batch(self.model, model_inputs(x))
+            part = places(
+                self.reader.answers,
+                host_arrays(self.reader.pick(y)),
+                self.reader.prediction(outputs),
+                self.reader.uncertainty(outputs),
+                host_arrays(self.reader.pick(weight)),
+                self.reader.entropy(outputs),
+            )
+            parts.append(part)
+        return joined(parts)
+
+    def scores(
+        self,
+        batches: Batches,
+        known: InputSummary | None,
+        name: str,
+        hints: list[str],
+    ) -> tuple[Array, Array | None, Array]:
+        """Scores of an OOD set, their entropy, and the sample of each."""
+        summary = InputSummary()
+        scores: list[Array] = []
+        entropies: list[Array | None] = []
+        samples: list[Array] = []
+        num_samples = 0
+        for x, _, _ in self._progress(batches):
+            if known is not None:
+                inputs = host_arrays(x)
+                if not scores:
+                    hints += input_checks.check_shapes(known, inputs, name)
+                summary.add(inputs)
+            outputs = predict_batch(self.model, model_inputs(x))
+            score, sample = flat_scores(self.reader.uncertainty(outputs))
+            scores.append(score)
+            samples.append(sample + num_samples)
+            num_samples += int(sample[-1]) + 1
+            entropy = self.reader.entropy(outputs)
+            entropies.append(None if entropy is None else entropy.ravel())
+        if known is not None:
+            hints += input_checks.check_values(known, summary, name)
+        return (
+            np.concatenate(scores),
+            joined_if_all(entropies),
+            np.concatenate(samples),
+        )
+
+    def _progress(self, batches: Batches) -> Any:
+        if not self.verbose:
+            yield from batches
+            return
+        progress = keras.utils.Progbar(
+            len(batches) or None, verbose=self.verbose, unit_name="batch"
+        )
+        for batch in batches:
+            yield batch
+            progress.add(1)
+
+
+def _entropy_report(
+    samples: Samples,
+    name: str,
+    ood_entropy: dict[str, Array | None],
+) -> UncertaintyReport | None:
+    if samples.id.entropy is None:
+        return None
+    return UncertaintyReport.from_samples(
+        Samples(
+            samples.task,
+            dataclasses.replace(samples.id, uncertainty=samples.id.entropy),
+            {
+                key: OodScores(entropy, samples.ood[key].sample)
+                for key, entropy in ood_entropy.items()
+                if entropy is not None
+            },
+            samples.nan_policy,
+        ),
+        f"{name}, entropy",
+    )

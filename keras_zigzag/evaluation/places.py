@@ -1,0 +1,254 @@
+"""Answers as rows, one per place: a sample, or a pixel, node or step of it."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import entr, expit, softmax
+
+from keras_zigzag.metrics.inputs import Array, as_numbers, as_weight
+
+# How far the sum of probabilities may be from one, by the precision.
+SINGLE_ROUNDING, HALF_ROUNDING = 1e-5, 2e-2
+TASKS = ("classification", "binary", "regression")
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """How the targets and predictions of a task are to be read.
+
+    Args:
+        task: `"classification"`, `"binary"` or `"regression"`.
+        from_logits: Boolean. Whether predictions are logits.
+        ignore_class: Integer or `None`. Places with this label are left out.
+    """
+
+    task: str
+    from_logits: bool = False
+    ignore_class: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise ValueError(
+                f"`task` must be one of {list(TASKS)}. "
+                f"Received: task={self.task!r}"
+            )
+
+    def probabilities(self, prediction: Array) -> Array:
+        if not self.from_logits or self.task == "regression":
+            return prediction
+        if self.task == "binary":
+            return expit(prediction)
+        return softmax(prediction, axis=-1)
+
+    def entropy(self, prediction: Array) -> Array:
+        """Entropy in nats, one per place, of `(..., num_classes)`."""
+        p = self.probabilities(as_numbers(prediction, "prediction"))
+        p = p.astype("float64")
+        if self.task == "regression" or p.min() < 0:
+            raise ValueError(
+                "Only probabilities have an entropy. Received: "
+                f"task={self.task!r}, predictions from {p.min():.3g} to "
+                f"{p.max():.3g}. For logits give `from_logits=True`."
+            )
+        if self.task == "binary":
+            return (entr(p) + entr(1.0 - p)).sum(axis=-1)
+        return entr(p).sum(axis=-1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Places:
+    """Arrays with one row per place.
+
+    Args:
+        targets: Class indices `(num_places,)`, or `(num_places, num_values)`.
+        prediction: Probabilities `(num_places, num_classes)`, class indices
+            `(num_places,)`, or `(num_places, num_values)`.
+        uncertainty: Array of shape `(num_places,)`.
+        sample: Array of shape `(num_places,)`, the sample of each place.
+        num_samples: Integer.
+        weight: Array of shape `(num_places,)`, or `None`.
+        entropy: Array of shape `(num_places,)`, or `None`.
+    """
+
+    targets: Array
+    prediction: Array
+    uncertainty: Array
+    sample: Array
+    num_samples: int
+    weight: Array | None = None
+    entropy: Array | None = None
+
+
+def places(
+    answers: Answers,
+    targets: Any,
+    prediction: Any,
+    uncertainty: Any,
+    sample_weight: Any = None,
+    entropy: Array | None = None,
+) -> Places:
+    """Flattens the places of a dense task, after a check of all shapes."""
+    score, sample = flat_scores(uncertainty, prediction)
+    shape = _places_shape(uncertainty, prediction)
+    targets = as_numbers(targets, "targets")
+    prediction = as_numbers(prediction, "prediction")
+    if answers.task == "classification":
+        targets = _labels(targets, prediction, shape)
+        prediction = _classes(answers, prediction, shape)
+    else:
+        prediction = _rows(prediction, shape, "prediction")
+        targets = _rows(targets, shape, "targets")
+        _check_same_width(targets, prediction)
+        prediction = answers.probabilities(prediction)
+    result = Places(
+        targets=targets,
+        prediction=prediction,
+        uncertainty=score,
+        sample=sample,
+        num_samples=shape[0],
+        weight=_weights(sample_weight, shape),
+        entropy=None if entropy is None else entropy.ravel(),
+    )
+    return _without_ignored(answers, result)
+
+
+def joined(parts: Sequence[Places]) -> Places:
+    """The places of all batches."""
+    first = np.cumsum([0] + [part.num_samples for part in parts])
+    return Places(
+        targets=np.concatenate([part.targets for part in parts]),
+        prediction=np.concatenate([part.prediction for part in parts]),
+        uncertainty=np.concatenate([part.uncertainty for part in parts]),
+        sample=np.concatenate(
+            [
+                part.sample + start
+                for part, start in zip(parts, first[:-1], strict=True)
+            ]
+        ),
+        num_samples=int(first[-1]),
+        weight=joined_if_all([part.weight for part in parts]),
+        entropy=joined_if_all([part.entropy for part in parts]),
+    )
+
+
+def joined_if_all(parts: Sequence[Array | None]) -> Array | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
+
+
+def flat_scores(
+    uncertainty: Any, prediction: Any = None, name: str = "uncertainty"
+) -> tuple[Array, Array]:
+    """Scores as `(num_places,)`, and the sample that each belongs to."""
+    score = as_numbers(uncertainty, name)
+    num_samples = len(score)
+    score = score.astype("float64").ravel()
+    sample = np.repeat(np.arange(num_samples), len(score) // num_samples)
+    return score, sample
+
+
+def _places_shape(uncertainty: Any, prediction: Any) -> tuple[int, ...]:
+    shape, answered = np.shape(uncertainty), np.shape(prediction)
+    # A column of scores is one score per sample, as in `(N, 1)` targets.
+    if len(shape) == len(answered) == 2 and shape[-1] == 1:
+        return shape[:-1]
+    return shape
+
+
+def _classes(
+    answers: Answers, prediction: Array, shape: tuple[int, ...]
+) -> Array:
+    if prediction.shape == shape and prediction.dtype.kind in "biu":
+        return prediction.ravel()
+    if prediction.shape[:-1] != shape or prediction.ndim == 1:
+        raise ValueError(
+            "`prediction` must have the shape of `uncertainty` and a last axis "
+            "of classes, or hold integer classes in the shape of "
+            f"`uncertainty`. Received: `prediction` of shape "
+            f"{prediction.shape} and type {prediction.dtype}, `uncertainty` "
+            f"of shape {shape}."
+        )
+    # `probabilities` keeps the type: what it rounds to matters to the NLL.
+    p = answers.probabilities(prediction).reshape(-1, prediction.shape[-1])
+    return _summing_to_one(p)
+
+
+def _summing_to_one(p: Array) -> Array:
+    """Takes back what rounding to half precision has done to the sums."""
+    sums = p.sum(axis=-1, keepdims=True)
+    distance = np.abs(sums - 1.0).max()
+    is_rounded = SINGLE_ROUNDING < distance < HALF_ROUNDING
+    return p / sums if is_rounded else p
+
+
+def _labels(targets: Array, prediction: Array, shape: tuple[int, ...]) -> Array:
+    if targets.shape == (*shape, 1) and prediction.shape != (*shape, 1):
+        targets = targets[..., 0]
+    elif targets.ndim > len(shape) and targets.shape == prediction.shape:
+        targets = targets.argmax(axis=-1)
+    if targets.shape != shape:
+        raise ValueError(
+            "`targets` must hold one class index per uncertainty, or the "
+            "one-hot class in the shape of `prediction`. Received: `targets` "
+            f"of shape {targets.shape}, `prediction` of shape "
+            f"{prediction.shape}, `uncertainty` of shape {shape}."
+        )
+    labels = targets.ravel().astype("int64")
+    if np.any(labels != targets.ravel()):
+        raise ValueError(
+            "The targets of a classification must be whole numbers. Received: "
+            f"values from {targets.min()} to {targets.max()}. For values give "
+            "`task='regression'`."
+        )
+    return labels
+
+
+def _rows(values: Array, shape: tuple[int, ...], name: str) -> Array:
+    if values.shape == shape:
+        values = values[..., None]
+    if values.shape[:-1] != shape:
+        raise ValueError(
+            f"`{name}` must have the shape of `uncertainty`, or one more axis "
+            f"of values. Received: `{name}` of shape {values.shape}, "
+            f"`uncertainty` of shape {shape}."
+        )
+    return values.reshape(math.prod(shape), values.shape[-1])
+
+
+def _check_same_width(targets: Array, prediction: Array) -> None:
+    if targets.shape != prediction.shape:
+        raise ValueError(
+            "`targets` and `prediction` must have as many values per sample. "
+            f"Received: {targets.shape[-1]} and {prediction.shape[-1]}."
+        )
+
+
+def _weights(sample_weight: Any, shape: tuple[int, ...]) -> Array | None:
+    weight = as_weight(sample_weight, "sample_weight")
+    if weight is None:
+        return None
+    if weight.shape == (*shape, 1):
+        weight = weight[..., 0]
+    if weight.shape != shape[: weight.ndim]:
+        raise ValueError(
+            "`sample_weight` must have one value per sample, or per place. "
+            f"Received: shape {weight.shape}, `uncertainty` of shape {shape}."
+        )
+    missing = len(shape) - weight.ndim
+    weight = weight.reshape(weight.shape + (1,) * missing)
+    return np.broadcast_to(weight, shape).ravel()
+
+
+def _without_ignored(answers: Answers, result: Places) -> Places:
+    if answers.ignore_class is None or answers.task != "classification":
+        return result
+    kept = result.targets != answers.ignore_class
+    rows = {
+        name: value[kept]
+        for name, value in vars(result).items()
+        if isinstance(value, np.ndarray)
+    }
+    return dataclasses.replace(result, **rows)

@@ -1,0 +1,57 @@
+"""What a report is made of: ID answers, their losses, and OOD scores."""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from keras_zigzag.evaluation.places import Places
+from keras_zigzag.metrics.inputs import Array, NanPolicy
+
+
+@dataclasses.dataclass(frozen=True)
+class OodScores:
+    """Scores of one OOD set, `(num_places,)`, and the sample of each."""
+
+    uncertainty: Array
+    sample: Array
+
+    @property
+    def num_samples(self) -> int:
+        return int(self.sample[-1]) + 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """The answers on the ID set and the scores on each OOD set.
+
+    Args:
+        task: `"classification"`, `"binary"` or `"regression"`.
+        id: `Places` of the ID set.
+        ood: Dictionary from the name of an OOD set to its `OodScores`.
+        nan_policy: `"raise"` or `"worst"`.
+    """
+
+    task: str
+    id: Places
+    ood: dict[str, OodScores]
+    nan_policy: NanPolicy = "raise"
+
+    @functools.cached_property
+    def loss(self) -> Array:
+        """1 where the answer is wrong, or the mean absolute error."""
+        prediction, targets = self.id.prediction, self.id.targets
+        if self.task == "classification":
+            best = prediction
+            if prediction.ndim == 2:
+                best = prediction.argmax(axis=-1)
+            return (best != targets).astype("float64")
+        if self.task == "binary":
+            wrong = (prediction > 0.5) != (targets > 0.5)
+            return wrong.any(axis=-1).astype("float64")
+        return np.abs(self.errors).mean(axis=-1)
+
+    @functools.cached_property
+    def errors(self) -> Array:
+        """What a regression is off by, `(num_places, num_values)`."""
+        return self.id.prediction.astype("float64") - self.id.targets
