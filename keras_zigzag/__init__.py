@@ -1,5 +1,6 @@
 from keras_zigzag import distances as distances
 from keras_zigzag import metrics as metrics
+from keras_zigzag import plots as plots
 from keras_zigzag import priors as priors
 from keras_zigzag import thresholds as thresholds
 from keras_zigzag.thresholded_model import ThresholdedModel as ThresholdedModel
