@@ -11,9 +11,9 @@ import argparse
 import sys
 
 import evaluation
-import figure
 import keras
 import numpy as np
+from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -24,6 +24,7 @@ TEST_FRACTION = 0.7  # Large, so that every seed has mistakes to rank.
 EPOCHS = 30
 BATCH_SIZE = 32
 NUM_SEEDS = 3
+KNOWN, UNKNOWN = "0-4, known", "5-9, unknown"
 OUT = "digits.png"
 VERBOSE = "auto" if sys.stdout.isatty() else 2
 
@@ -65,6 +66,17 @@ def train(model, data, epochs):
     )
     model.fit(*data, batch_size=BATCH_SIZE, epochs=epochs, verbose=VERBOSE)
     return model
+
+
+def save_figure(path, known, unknown):
+    figure = Figure(figsize=(7, 4.8), dpi=120, layout="constrained")
+    top, bottom = figure.subplots(2, 1)
+    x, p, u = map(np.concatenate, zip(known, unknown, strict=True))
+    answers = [f"read as {k}" for k in p.argmax(axis=-1)]
+    is_ood = np.arange(len(u)) >= len(known[0])
+    kz.plots.gallery(x, u, answers, is_ood, num_images=8, ax=top)
+    kz.plots.histograms({KNOWN: known[2]}, {UNKNOWN: unknown[2]}, ax=bottom)
+    figure.savefig(path)
 
 
 def main():
@@ -109,14 +121,7 @@ def main():
             )
         )
 
-    figure.save_figure(
-        args.out,
-        images=np.concatenate([x, x_ood])[..., 0],
-        predictions=np.concatenate([p, p_ood]).argmax(axis=-1),
-        uncertainty=np.concatenate([u, u_ood]),
-        is_ood=np.repeat([False, True], [len(x), len(x_ood)]),
-        names=("0-4, known", "5-9, unknown"),
-    )
+    save_figure(args.out, (x, p, u), (x_ood, p_ood, u_ood))
     print(
         f"\nMean ± standard deviation over {args.seeds} seed(s), "
         f"{len(x)} test digits 0-4, {len(x_ood)} digits 5-9:\n"

@@ -12,10 +12,10 @@ import sys
 import time
 
 import evaluation
-import figure
 import keras
 import numpy as np
 import tensorflow_datasets as tfds
+from matplotlib.figure import Figure
 
 import keras_zigzag as kz
 
@@ -25,6 +25,7 @@ BATCH_SIZE = 64
 LEARNING_RATE = 1e-3
 NUM_SEEDS = 3
 QUICK = 10_000  # training and test images of a quick run
+KNOWN, UNKNOWN = "MNIST, known", "FashionMNIST, unknown"
 OUT = "mnist.png"
 VERBOSE = "auto" if sys.stdout.isatty() else 2
 
@@ -99,13 +100,22 @@ def predict(model, images):
     }
 
 
+def save_figure(path, known, unknown):
+    figure = Figure(figsize=(7, 4.8), dpi=120, layout="constrained")
+    top, bottom = figure.subplots(2, 1)
+    x, p, u = map(np.concatenate, zip(known, unknown, strict=True))
+    answers = [f"read as {k}" for k in p.argmax(axis=-1)]
+    is_ood = np.arange(len(u)) >= len(known[0])
+    kz.plots.gallery(x, u, answers, is_ood, num_images=8, ax=top)
+    kz.plots.histograms({KNOWN: known[2]}, {UNKNOWN: unknown[2]}, ax=bottom)
+    figure.savefig(path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument(
-        "--quick", action="store_true", help="one seed, one epoch, less data"
-    )
+    parser.add_argument("--quick", action="store_true", help="less of it all")
     parser.add_argument("--out", default=OUT, help="the picture's path")
     args = parser.parse_args()
     size = QUICK if args.quick else None
@@ -128,14 +138,8 @@ def main():
                 )
             print(f"{time.perf_counter() - start:.0f} s")
 
-    figure.save_figure(
-        args.out,
-        images=np.concatenate([x, x_ood])[..., 0],
-        predictions=np.concatenate([p, p_ood]).argmax(axis=-1),
-        uncertainty=np.concatenate([u["distance"], u_ood["distance"]]),
-        is_ood=np.repeat([False, True], [len(x), len(x_ood)]),
-        names=("MNIST, known", "FashionMNIST, unknown"),
-    )
+    u, u_ood = u["distance"], u_ood["distance"]
+    save_figure(args.out, (x, p, u), (x_ood, p_ood, u_ood))
     print(f"\nMean ± standard deviation over {seeds} seed(s):\n")
     print(evaluation.table(rows))
     print(f"\nThe picture of the default setting is in {args.out}.")
