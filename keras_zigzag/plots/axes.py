@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from keras_zigzag.plots.palette import LINES, REFERENCE
+from keras_zigzag.plots.palette import (
+    LINES,
+    MISSING,
+    REFERENCE,
+    UNCERTAINTY_MAP,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,6 +154,13 @@ def is_own(ax: "Axes") -> bool:
     """Whether the axes are alone in a figure that `axes_for` has made."""
     figure = ax.figure
     return type(figure).__name__ == "ShownFigure" and figure.axes == [ax]
+
+
+def uncertainty_map(name: str = UNCERTAINTY_MAP) -> Any:
+    """The colour map of uncertainties, with a colour of what is missing."""
+    import matplotlib
+
+    return matplotlib.colormaps[name].with_extremes(bad=MISSING)
 
 
 def add_color_bar(ax: "Axes", mappable: Any, label: str) -> None:

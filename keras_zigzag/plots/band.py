@@ -2,9 +2,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from keras_zigzag.metrics.inputs import Array, as_numbers, flat
+from keras_zigzag.metrics.inputs import Array, as_finite, as_numbers, flat
 from keras_zigzag.plots.axes import LINE, add_legend, add_note, axes_for
-from keras_zigzag.plots.inputs import finite_samples, left_out
+from keras_zigzag.plots.inputs import (
+    check_any_finite,
+    finite_samples,
+    left_out,
+    with_left_out,
+)
 from keras_zigzag.plots.palette import BLACK, BLUE, SHADE, VERMILLION
 
 if TYPE_CHECKING:
@@ -31,8 +36,9 @@ def band(
     Args:
         x: Array of shape `(num_places,)`, inputs.
         prediction: Array of as many values, `(num_places, 1)` too.
-        uncertainty: Array of as many values. Where it is NaN the band has a
-            gap, and a note says how often. Defaults to `None`: no band.
+        uncertainty: Array of as many values. Where these or others are NaN
+            there is a gap, and the legend says how many. Defaults to `None`:
+            no band.
         truth: Array of as many values, what is to be found. Defaults to
             `None`.
         points: Pair of arrays, inputs and targets of the training. Defaults
@@ -64,7 +70,9 @@ def band(
         name: None if values is None else _column(values, name)
         for name, values in given.items()
     }
+    as_finite(columns["x"], "x")
     x, mean, score, truth = flat(**columns)
+    check_any_finite(np.isfinite(mean), "prediction")
     order = np.argsort(x, kind="stable")
     known = num_bad = None
     if points is not None:
@@ -82,13 +90,13 @@ def band(
             color=BLUE,
             alpha=0.25,
             linewidth=0,
-            label=_name_of_band(score, scale),
+            label=with_left_out(_name_of_band(scale), score),
         )
-    ax.plot(x[order], mean[order], color=BLUE, label="prediction", **LINE)
+    label = with_left_out("prediction", mean)
+    ax.plot(x[order], mean[order], color=BLUE, label=label, **LINE)
     if truth is not None:
-        ax.plot(
-            x[order], truth[order], "--", color=BLACK, label="truth", **LINE
-        )
+        label = with_left_out("truth", truth)
+        ax.plot(x[order], truth[order], "--", color=BLACK, label=label, **LINE)
     ax.set(xlim=(x.min(), x.max()), xlabel="$x$", ylabel="$y$")
     if num_bad and known is not None:
         add_note(ax, left_out(num_bad, num_bad + len(known[0])))
@@ -115,11 +123,8 @@ def _draw_points(ax: "Axes", x: Array, inputs: Array, targets: Array) -> None:
     )
 
 
-def _name_of_band(score: Array, scale: float) -> str:
-    name = "uncertainty" if scale == 1.0 else f"{scale:g} × uncertainty"
-    num_bad = int(np.count_nonzero(~np.isfinite(score)))
-    note = f" ({left_out(num_bad, len(score))})" if num_bad else ""
-    return f"± {name}{note}"
+def _name_of_band(scale: float) -> str:
+    return "± uncertainty" if scale == 1.0 else f"± {scale:g} × uncertainty"
 
 
 def _column(values: Any, name: str) -> Array:

@@ -3,9 +3,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_zigzag.metrics.inputs import Array, as_numbers
-from keras_zigzag.plots.axes import add_color_bar, axes_for
-from keras_zigzag.plots.inputs import check_length
-from keras_zigzag.plots.palette import LINES, UNCERTAINTY_MAP
+from keras_zigzag.plots.axes import (
+    add_color_bar,
+    add_note,
+    axes_for,
+    uncertainty_map,
+)
+from keras_zigzag.plots.inputs import (
+    check_any_finite,
+    check_length,
+    left_out,
+)
+from keras_zigzag.plots.palette import LINES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +38,8 @@ def decision_map(
         x: Array of shape `(width,)`, first coordinates of a grid.
         y: Array of shape `(height,)`, second coordinates of the grid.
         uncertainty: Array of shape `(height, width)`, or `(height * width,)`
-            in the order of `np.meshgrid(x, y)`. NaN stays white.
+            in the order of `np.meshgrid(x, y)`. Places that are not finite
+            are grey, and a note says how many.
         prediction: Array of the same shape, or with a last axis of classes:
             where the most probable class changes there is a white line.
             Defaults to `None`.
@@ -53,6 +63,8 @@ def decision_map(
     x, y = _axis(x, "x"), _axis(y, "y")
     shape = (len(y), len(x))
     score = _on_grid(uncertainty, shape, "uncertainty")
+    is_finite = np.isfinite(score)
+    check_any_finite(is_finite, "uncertainty")
     classes = None if prediction is None else _classes(prediction, shape)
     if points is not None:
         points = as_numbers(points, "points")
@@ -67,7 +79,12 @@ def decision_map(
 
     ax = axes_for(ax)
     mesh = ax.pcolormesh(
-        x, y, score, cmap=UNCERTAINTY_MAP, shading="nearest", rasterized=True
+        x,
+        y,
+        np.ma.masked_invalid(score),
+        cmap=uncertainty_map(),
+        shading="nearest",
+        rasterized=True,
     )
     if classes is not None:
         _draw_boundaries(ax, x, y, classes)
@@ -76,6 +93,9 @@ def decision_map(
     ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), aspect="equal")
     ax.set(xlabel="$x_1$", ylabel="$x_2$")
     add_color_bar(ax, mesh, "uncertainty")
+    num_bad = int(np.count_nonzero(~is_finite))
+    if num_bad:
+        add_note(ax, f"grey: {left_out(num_bad, score.size)}")
     return ax
 
 

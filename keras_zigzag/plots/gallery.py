@@ -4,7 +4,7 @@ import numpy as np
 
 from keras_zigzag.metrics.inputs import Array, as_numbers
 from keras_zigzag.plots.axes import WIDTH, add_note, axes_for, small
-from keras_zigzag.plots.images import as_images
+from keras_zigzag.plots.images import as_images, checked_images
 from keras_zigzag.plots.inputs import check_any_finite, check_length, left_out
 from keras_zigzag.plots.palette import BLACK, BLUE, VERMILLION
 
@@ -54,7 +54,7 @@ def gallery(
     >>> len(ax.images)
     12
     """
-    images = as_images(images)
+    images = checked_images(images)
     score = as_numbers(uncertainty, "uncertainty").astype("float64")
     if score.ndim != 1:
         raise ValueError(
@@ -81,9 +81,11 @@ def gallery(
         "most\nuncertain": order[::-1][:num_images],
         "least\nuncertain": order[:num_images],
     }
+    chosen = np.unique(np.concatenate(list(rows.values())))
+    shown = as_images(images[chosen])
     return _draw(
         ax,
-        images,
+        dict(zip(chosen, shown, strict=True)),
         rows,
         _texts(score, captions),
         _colors(is_ood, len(score)),
@@ -94,14 +96,15 @@ def gallery(
 
 def _draw(
     ax: "Axes | None",
-    images: Array,
+    images: dict[int, Array],
     rows: dict[str, Array],
     texts: list[str],
     colors: list[str],
     color_map: str,
     note: str,
 ) -> "Axes":
-    aspect = images.shape[1] / images.shape[2]
+    num_pixels = next(iter(images.values())).shape
+    aspect = num_pixels[0] / num_pixels[1]
     num_lines = max(text.count("\n") + 1 for text in texts)
     row_height = aspect + TEXT * num_lines + GAP
     num_columns = max(map(len, rows.values()))

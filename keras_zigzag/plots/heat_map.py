@@ -9,12 +9,11 @@ from keras_zigzag.plots.axes import (
     add_note,
     axes_for,
     small,
+    uncertainty_map,
 )
 from keras_zigzag.plots.images import as_images
 from keras_zigzag.plots.inputs import check_any_finite, left_out
 from keras_zigzag.plots.palette import (
-    MISSING,
-    UNCERTAINTY_MAP,
     class_colors,
 )
 
@@ -33,8 +32,8 @@ def heat_map(
 ) -> "Axes":
     """Shows an image, what was predicted for its pixels, and how uncertain.
 
-    The panels stand side by side in one pair of axes. Pixels with an
-    uncertainty that is not finite are grey, and a note says how many.
+    The panels stand side by side in one pair of axes. Pixels that are not
+    finite are grey, and a note says how many.
 
     Args:
         image: Array of shape `(height, width)`, or with a last axis of 1, 3
@@ -69,9 +68,12 @@ def heat_map(
         maps = {"truth": _map(truth, shape, "truth")} | maps
     score = as_numbers(uncertainty, "uncertainty").astype("float64")
     _check_shape(score, shape, "uncertainty")
-    is_finite = np.isfinite(score)
-    check_any_finite(is_finite, "uncertainty")
-    num_bad = int(np.count_nonzero(~is_finite))
+    maps["uncertainty"] = score
+    is_finite = {name: np.isfinite(values) for name, values in maps.items()}
+    for name, some in is_finite.items():
+        check_any_finite(some, name)
+    num_bad = int(np.count_nonzero(~np.all(list(is_finite.values()), axis=0)))
+    del maps["uncertainty"]
 
     num_panels = len(maps) + 2
     aspect = shape[0] / shape[1]
@@ -80,6 +82,7 @@ def heat_map(
     _draw(ax, 0, "image", image, aspect, cmap="gray", vmin=0.0, vmax=1.0)
     options = _options(list(maps.values()))
     for panel, (name, values) in enumerate(maps.items(), start=1):
+        values = np.ma.masked_invalid(values)
         _draw(ax, panel, name, values, aspect, **options)
     shown = _draw(
         ax,
@@ -87,7 +90,7 @@ def heat_map(
         "uncertainty",
         np.ma.masked_invalid(score),
         aspect,
-        cmap=_with_missing(UNCERTAINTY_MAP),
+        cmap=uncertainty_map(),
     )
     ax.set_xlim(0, num_panels * (1 + GAP) - GAP)
     ax.set_ylim(0, aspect)
@@ -142,18 +145,13 @@ def _check_shape(values: Array, shape: tuple[int, ...], name: str) -> None:
 
 def _options(maps: list[Array]) -> dict[str, Any]:
     """The same colours for the same class or value in all maps."""
-    low = min(float(np.nanmin(values)) for values in maps)
-    high = max(float(np.nanmax(values)) for values in maps)
+    finite = [values[np.isfinite(values)] for values in maps]
+    low = min(float(values.min()) for values in finite)
+    high = max(float(values.max()) for values in finite)
     if any(values.dtype.kind == "f" for values in maps):
-        return {"cmap": "viridis", "vmin": low, "vmax": high}
+        return {"cmap": uncertainty_map("viridis"), "vmin": low, "vmax": high}
     from matplotlib.colors import ListedColormap
 
     num_classes = int(high) + 1
     colors = ListedColormap(class_colors(num_classes))
     return {"cmap": colors, "vmin": -0.5, "vmax": num_classes - 0.5}
-
-
-def _with_missing(name: str) -> Any:
-    import matplotlib
-
-    return matplotlib.colormaps[name].with_extremes(bad=MISSING)

@@ -56,6 +56,14 @@ def left_out(num: int, total: int) -> str:
     return f"{num:,} of {total:,} not finite, left out"
 
 
+def with_left_out(name: str, values: Array) -> str:
+    """A name for the legend, with how many values leave a gap."""
+    num_bad = int(np.count_nonzero(~np.isfinite(values)))
+    if not num_bad:
+        return name
+    return f"{name} ({left_out(num_bad, len(values))})"
+
+
 def check_length(name: str, given: int, other: str, expected: int) -> None:
     if given != expected:
         raise ValueError(

@@ -3,9 +3,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_zigzag.metrics.inputs import Array, as_finite, as_numbers
-from keras_zigzag.plots.axes import add_color_bar, add_note, axes_for
+from keras_zigzag.plots.axes import (
+    add_color_bar,
+    add_note,
+    axes_for,
+    uncertainty_map,
+)
 from keras_zigzag.plots.inputs import check_any_finite, left_out
-from keras_zigzag.plots.palette import MISSING, UNCERTAINTY_MAP
+from keras_zigzag.plots.palette import MISSING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +96,7 @@ def _draw_in_plane(
         triangles[~is_bad],
         np.where(np.isfinite(score), score, 0.0),
         shading="gouraud",
-        cmap=UNCERTAINTY_MAP,
+        cmap=uncertainty_map(),
         rasterized=True,
         **_limits(score),
     )
@@ -100,7 +105,6 @@ def _draw_in_plane(
 def _draw_in_space(
     ax: Any, vertices: Array, triangles: Array, score: Array
 ) -> Any:
-    import matplotlib
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
@@ -108,7 +112,7 @@ def _draw_in_space(
     value = np.where(np.isfinite(score), score, np.nan)[triangles].mean(axis=-1)
     colors = ScalarMappable(
         Normalize(**_limits(score)),
-        matplotlib.colormaps[UNCERTAINTY_MAP].with_extremes(bad=MISSING),
+        uncertainty_map(),
     )
     rgba = colors.to_rgba(np.ma.masked_invalid(value))
     faces = Poly3DCollection(
@@ -126,7 +130,7 @@ def _draw_in_space(
     middle = (low + high) / 2
     limits = np.stack([middle - size / 2, middle + size / 2], axis=-1)
     ax.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
-    ax.set_box_aspect(size, zoom=1.1)
+    ax.set_box_aspect(size)
     return colors
 
 

@@ -59,6 +59,12 @@ def test_says_what_is_left_out(rendered):
     assert ax.get_title(loc="right") == "1 of 2 not finite, left out"
 
 
+def test_gaps_of_the_prediction_are_counted(rendered):
+    mean = np.where(X == 0.0, np.nan, X)
+    ax = rendered(plots.band(X, mean, truth=X))
+    assert labels(ax) == ["prediction (1 of 4 not finite, left out)", "truth"]
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -66,6 +72,8 @@ def test_says_what_is_left_out(rendered):
         ({"uncertainty": SCORE[:3]}, "`uncertainty` of shape \\(3,\\)"),
         ({"truth": X[:3]}, "`truth` of shape \\(3,\\)"),
         ({"x": []}, "at least one sample"),
+        ({"x": [0.0, 1.0, 2.0, np.nan]}, "`x` must not hold NaN"),
+        ({"prediction": np.full(4, np.nan)}, "none of them finite"),
         ({"points": X}, "pair of arrays"),
         ({"points": (X, X[:2])}, "`targets` of shape \\(2,\\)"),
     ],

@@ -20,6 +20,13 @@ class TestDecisionMap:
         assert ax.get_xlim() == (-2, 3) and ax.get_ylim() == (-2, 2)
         assert ax.child_axes[0].get_ylabel() == "uncertainty"
 
+    def test_not_finite_is_grey_and_counted(self, rendered):
+        score = np.where(self.SCORE == 7.0, np.nan, self.SCORE)
+        ax = rendered(plots.decision_map(self.X, self.Y, score))
+        assert ax.collections[0].get_array().mask.sum() == 1
+        note = ax.get_title(loc="right")
+        assert note == "grey: 1 of 30 not finite, left out"
+
     def test_points_by_class(self, rendered):
         points = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
         ax = plots.decision_map(
@@ -51,6 +58,7 @@ class TestDecisionMap:
             ({"x": [0.0, 0.0]}, "rising order"),
             ({"y": [1.0]}, "two at least"),
             ({"uncertainty": np.zeros(29)}, "shape \\(29,\\)"),
+            ({"uncertainty": np.full(30, np.inf)}, "none of them finite"),
             ({"prediction": np.zeros(29)}, "shape \\(29,\\)"),
             ({"points": np.zeros((2, 3))}, "shape \\(2, 3\\)"),
             ({"points": np.zeros((2, 2)), "labels": [0]}, "1 and 2"),
@@ -105,10 +113,10 @@ class TestHeatMap:
         assert len(np.unique(colors, axis=0)) >= 19
 
     def test_not_finite_is_grey_and_counted(self, rendered):
-        score = self.IMAGE.copy()
-        score[0, :2] = np.nan, np.inf
-        ax = rendered(plots.heat_map(self.IMAGE, self.CLASSES, score))
-        assert self.arrays(ax)[-1].mask.sum() == 2
+        score, value = self.IMAGE.copy(), self.IMAGE.copy()
+        score[0, 0] = value[1, 0] = np.inf
+        ax = rendered(plots.heat_map(self.IMAGE, value, score))
+        assert [a.mask.sum() for a in self.arrays(ax)[1:]] == [1, 1]
         note = ax.get_title(loc="right")
         assert note == "grey: 2 of 20 not finite, left out"
 
