@@ -85,6 +85,9 @@ def _panels(report: Any) -> dict[str, Any]:
             "Lift": lambda ax: lift_curve(
                 np.asarray(loss) == 0, score, **worst, ax=ax
             ),
+        }
+    if _has_probabilities(report):
+        panels |= {
             "Reliability": lambda ax: reliability_diagram(
                 _labels(report), _probabilities(report), ax=ax
             ),
@@ -116,6 +119,12 @@ def _draw_panel(ax: Any, draw: Any) -> None:
         )
 
 
+def _has_probabilities(report: Any) -> bool:
+    """Whether the predictions are more than values or class indices."""
+    num_axes = {"binary": 1, "classification": 2}.get(report.task, np.inf)
+    return np.ndim(report.prediction) >= num_axes
+
+
 def _labels(report: Any) -> Any:
     """Class indices, from those or from one-hot targets."""
     targets = np.asarray(report.targets)
@@ -145,11 +154,12 @@ def _table_lines(report: Any) -> list[str]:
 
 def _draw_table(ax: Any, report: Any, lines: list[str]) -> None:
     ax.set_axis_off()
-    num = np.size(report.uncertainty)
+    title = f"{report.task}, {np.size(report.uncertainty):,} samples"
+    title = f"{report.name}: {title}" if report.name else title.capitalize()
     ax.text(
         0.0,
         1.0,
-        f"{report.name}: {report.task}, {num:,} samples",
+        title,
         fontsize=LABEL_SIZE + 2,
         va="top",
         transform=ax.transAxes,

@@ -57,6 +57,13 @@ def test_without_ood():
     assert len(titles(plots.report(Report(ood_uncertainty={})))) == 4
 
 
+def test_class_indices_have_no_reliability():
+    figure = plots.report(Report(prediction=LABELS, name=""))
+    assert "Reliability" not in titles(figure)
+    assert "Not drawn" not in text(figure)
+    assert "Classification, 60 samples" in text(figure)
+
+
 @pytest.mark.parametrize(
     "report",
     [
