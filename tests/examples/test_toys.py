@@ -25,7 +25,7 @@ def test_classification(tmp_path):
         EPOCHS,
         "--out",
         picture,
-        timeout=90,
+        timeout=300,
     )
     rows = read_rows(output)
     assert list(rows) == [
@@ -43,7 +43,7 @@ def test_classification(tmp_path):
 def test_regression(tmp_path):
     picture = tmp_path / "cubic.png"
     output = run_example(
-        "toy_regression.py", "--epochs", EPOCHS, "--out", picture, timeout=90
+        "toy_regression.py", "--epochs", EPOCHS, "--out", picture, timeout=300
     )
     rows = read_rows(output)
     assert len(rows) == 3
@@ -56,7 +56,7 @@ def test_regression(tmp_path):
 @pytest.mark.slow
 def test_regression_is_uncertain_where_there_was_no_data(tmp_path):
     output = run_example(
-        "toy_regression.py", "--out", tmp_path / "cubic.png", timeout=900
+        "toy_regression.py", "--out", tmp_path / "cubic.png", timeout=3000
     )
     for name, (error, seen, unseen, area, _) in read_rows(output).items():
         if name.startswith("ZigZag"):
