@@ -10,9 +10,9 @@ of its own first pass.
 import argparse
 import sys
 
-import figure
 import keras
 import numpy as np
+from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -30,6 +30,7 @@ COLUMNS = {
     "OOD_roc_auc": "OOD ROC-AUC",
     "OOD_average_precision": "OOD PR-AUC",
 }
+KNOWN, UNKNOWN = "0-4, known", "5-9, unknown"
 OUT = "digits.png"
 VERBOSE = "auto" if sys.stdout.isatty() else 2
 
@@ -79,6 +80,19 @@ def train(model, data, epochs, callbacks=()):
     return model
 
 
+def save_figure(path, model, known, unknown):
+    x = np.concatenate([known, unknown])
+    is_ood = np.arange(len(x)) >= len(known)
+    out = model.predict(x, verbose=0)
+    u = out["uncertainty"]
+    answers = [f"read as {k}" for k in out["prediction"].argmax(axis=-1)]
+    figure = Figure(figsize=(7, 4.8), dpi=120, layout="constrained")
+    top, bottom = figure.subplots(2, 1)
+    kz.plots.gallery(x, u, answers, is_ood, num_images=8, ax=top)
+    kz.plots.histograms({KNOWN: u[~is_ood]}, {UNKNOWN: u[is_ood]}, ax=bottom)
+    figure.savefig(path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS)
@@ -112,17 +126,7 @@ def main():
         reports[NAMES[2]].append(report.entropy)
 
     print(f"\nThe last seed in full:\n\n{report.bootstrap()}")
-    out, out_ood = (zigzag.predict(data, verbose=0) for data in (x, x_ood))
-    p = np.concatenate([out["prediction"], out_ood["prediction"]])
-    u = np.concatenate([out["uncertainty"], out_ood["uncertainty"]])
-    figure.save_figure(
-        args.out,
-        images=np.concatenate([x, x_ood])[..., 0],
-        predictions=p.argmax(axis=-1),
-        uncertainty=u,
-        is_ood=np.repeat([False, True], [len(x), len(x_ood)]),
-        names=("0-4, known", "5-9, unknown"),
-    )
+    save_figure(args.out, zigzag, x, x_ood)
     print(
         f"\nMean ± standard deviation over {args.seeds} seed(s), "
         f"{len(x)} test digits 0-4, {len(x_ood)} digits 5-9:\n"

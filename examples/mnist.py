@@ -10,10 +10,10 @@ compared are a single model, the notebook's ZigZag and this package's default.
 import argparse
 import sys
 
-import figure
 import keras
 import numpy as np
 import tensorflow_datasets as tfds
+from matplotlib.figure import Figure
 
 import keras_zigzag as kz
 
@@ -23,6 +23,7 @@ BATCH_SIZE = 64
 LEARNING_RATE = 1e-3
 NUM_SEEDS = 3
 QUICK = 10_000  # training and test images of a quick run
+KNOWN, UNKNOWN = "MNIST, known", "FashionMNIST, unknown"
 OUT = "mnist.png"
 VERBOSE = "auto" if sys.stdout.isatty() else 2
 
@@ -101,13 +102,24 @@ def train(model, data, epochs, sets):
     return model
 
 
+def save_figure(path, model, known, unknown):
+    x = np.concatenate([known, unknown])
+    is_ood = np.arange(len(x)) >= len(known)
+    out = model.predict(x, verbose=0)
+    u = out["uncertainty"]
+    answers = [f"read as {k}" for k in out["prediction"].argmax(axis=-1)]
+    figure = Figure(figsize=(7, 4.8), dpi=120, layout="constrained")
+    top, bottom = figure.subplots(2, 1)
+    kz.plots.gallery(x, u, answers, is_ood, num_images=8, ax=top)
+    kz.plots.histograms({KNOWN: u[~is_ood]}, {UNKNOWN: u[is_ood]}, ax=bottom)
+    figure.savefig(path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument(
-        "--quick", action="store_true", help="one seed, one epoch, less data"
-    )
+    parser.add_argument("--quick", action="store_true", help="less of it all")
     parser.add_argument("--out", default=OUT, help="the picture's path")
     args = parser.parse_args()
     size = QUICK if args.quick else None
@@ -123,24 +135,15 @@ def main():
             keras.utils.set_random_seed(seed)
             model = train(build(), train_data, epochs, sets)
             report = kz.evaluate_uncertainty(model, *sets, batch_size=1000)
-            by_score = {"distance": report, "entropy of y0": report.entropy}
-            if report.entropy is None:
-                by_score = {"entropy": report}
+            by_score = {"entropy": report}
+            if report.entropy is not None:
+                by_score = {"distance": report, "entropy of y0": report.entropy}
             for score, report in by_score.items():
                 reports.setdefault(f"{setting}, {score}", []).append(report)
 
-    images = np.concatenate([x, x_ood])
-    out = model.predict(images, batch_size=1000, verbose=0)
-    figure.save_figure(
-        args.out,
-        images=images[..., 0],
-        predictions=out["prediction"].argmax(axis=-1),
-        uncertainty=out["uncertainty"],
-        is_ood=np.repeat([False, True], [len(x), len(x_ood)]),
-        names=("MNIST, known", "FashionMNIST, unknown"),
-    )
-    table = kz.compare(reports, COLUMNS).to_markdown(mark_best=False)
-    print(f"\nMean ± standard deviation over {seeds} seed(s):\n\n{table}")
+    save_figure(args.out, model, x, x_ood)
+    print(f"\nMean ± standard deviation over {seeds} seed(s):\n")
+    print(kz.compare(reports, COLUMNS).to_markdown(mark_best=False))
     print(f"\nThe picture of the default setting is in {args.out}.")
 
 

@@ -1,6 +1,7 @@
 from keras_zigzag import callbacks as callbacks
 from keras_zigzag import distances as distances
 from keras_zigzag import metrics as metrics
+from keras_zigzag import plots as plots
 from keras_zigzag import priors as priors
 from keras_zigzag import thresholds as thresholds
 from keras_zigzag.evaluation import UncertaintyReport as UncertaintyReport

@@ -1,0 +1,157 @@
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from keras_zigzag.metrics.inputs import Array, as_numbers
+from keras_zigzag.plots.axes import (
+    WIDTH,
+    add_color_bar,
+    add_note,
+    axes_for,
+    small,
+    uncertainty_map,
+)
+from keras_zigzag.plots.images import as_images
+from keras_zigzag.plots.inputs import check_any_finite, left_out
+from keras_zigzag.plots.palette import (
+    class_colors,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GAP = 0.05  # between two panels, of a panel's width
+
+
+def heat_map(
+    image: Any,
+    prediction: Any,
+    uncertainty: Any,
+    truth: Any = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Shows an image, what was predicted for its pixels, and how uncertain.
+
+    The panels stand side by side in one pair of axes. Pixels that are not
+    finite are grey, and a note says how many.
+
+    Args:
+        image: Array of shape `(height, width)`, or with a last axis of 1, 3
+            or 4 channels.
+        prediction: Array of shape `(height, width)`: classes if its type is
+            an integer's, values otherwise. Or with a last axis: probabilities
+            of several classes, of which the most probable is shown, or one
+            value.
+        uncertainty: Array of shape `(height, width)`.
+        truth: Array of shape `(height, width)`, or `(height, width, 1)`, the
+            targets, for a panel before the prediction. Defaults to `None`.
+        ax: Matplotlib axes. Defaults to `None`: new ones, in a figure of
+            their own.
+
+    Returns:
+        The axes, with one picture per panel in `ax.images`.
+
+    Example:
+
+    >>> ax = keras_zigzag.plots.heat_map(
+    ...     image=np.zeros((4, 5, 3)),
+    ...     prediction=np.zeros((4, 5, 2)),
+    ...     uncertainty=np.ones((4, 5)),
+    ... )
+    >>> len(ax.images)
+    3
+    """
+    image = as_images(np.asarray(image)[np.newaxis], "image")[0]
+    shape = image.shape[:2]
+    maps = {"prediction": _map(prediction, shape, "prediction")}
+    if truth is not None:
+        maps = {"truth": _map(truth, shape, "truth")} | maps
+    score = as_numbers(uncertainty, "uncertainty").astype("float64")
+    _check_shape(score, shape, "uncertainty")
+    maps["uncertainty"] = score
+    is_finite = {name: np.isfinite(values) for name, values in maps.items()}
+    for name, some in is_finite.items():
+        check_any_finite(some, name)
+    num_bad = int(np.count_nonzero(~np.all(list(is_finite.values()), axis=0)))
+    del maps["uncertainty"]
+
+    num_panels = len(maps) + 2
+    aspect = shape[0] / shape[1]
+    ax = axes_for(ax, height=(WIDTH - 0.6) / num_panels * aspect + 0.3)
+    ax.set_axis_off()
+    _draw(ax, 0, "image", image, aspect, cmap="gray", vmin=0.0, vmax=1.0)
+    options = _options(list(maps.values()))
+    for panel, (name, values) in enumerate(maps.items(), start=1):
+        values = np.ma.masked_invalid(values)
+        _draw(ax, panel, name, values, aspect, **options)
+    shown = _draw(
+        ax,
+        num_panels - 1,
+        "uncertainty",
+        np.ma.masked_invalid(score),
+        aspect,
+        cmap=uncertainty_map(),
+    )
+    ax.set_xlim(0, num_panels * (1 + GAP) - GAP)
+    ax.set_ylim(0, aspect)
+    add_color_bar(ax, shown, "")
+    if num_bad:
+        add_note(ax, f"grey: {left_out(num_bad, score.size)}")
+    return ax
+
+
+def _draw(
+    ax: "Axes",
+    panel: int,
+    name: str,
+    values: Any,
+    aspect: float,
+    **options: Any,
+) -> Any:
+    left = panel * (1 + GAP)
+    ax.text(
+        left + 0.5,
+        -0.03,
+        name,
+        fontsize=small(ax),
+        ha="center",
+        va="top",
+    )
+    return ax.imshow(
+        values,
+        extent=(left, left + 1, 0.0, aspect),
+        interpolation="nearest",
+        **options,
+    )
+
+
+def _map(values: Any, shape: tuple[int, ...], name: str) -> Array:
+    values = as_numbers(values, name)
+    if values.ndim == 3 and values.shape[-1] > 1:
+        values = values.argmax(axis=-1)
+    elif values.ndim == 3:
+        values = values[..., 0]
+    _check_shape(values, shape, name)
+    return values
+
+
+def _check_shape(values: Array, shape: tuple[int, ...], name: str) -> None:
+    if values.shape != shape:
+        raise ValueError(
+            f"`{name}` must have one value per pixel of `image`, of shape "
+            f"{shape}. Received: an array of shape {values.shape}."
+        )
+
+
+def _options(maps: list[Array]) -> dict[str, Any]:
+    """The same colours for the same class or value in all maps."""
+    finite = [values[np.isfinite(values)] for values in maps]
+    low = min(float(values.min()) for values in finite)
+    high = max(float(values.max()) for values in finite)
+    if any(values.dtype.kind == "f" for values in maps):
+        return {"cmap": uncertainty_map("viridis"), "vmin": low, "vmax": high}
+    from matplotlib.colors import ListedColormap
+
+    num_classes = int(high) + 1
+    colors = ListedColormap(class_colors(num_classes))
+    return {"cmap": colors, "vmin": -0.5, "vmax": num_classes - 0.5}

@@ -1,0 +1,70 @@
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from keras_zigzag.plots.axes import add_legend, axes_for
+from keras_zigzag.plots.inputs import finite_samples, left_out, named
+from keras_zigzag.plots.palette import ID, OOD
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def histograms(
+    id_uncertainty: Any,
+    ood_uncertainty: Any = None,
+    num_bins: int = 40,
+    yscale: str = "log",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draws how the uncertainties of ID and of OOD samples are distributed.
+
+    All sets share their bins. Values that are not finite have no place on the
+    axis: the legend says how many there are.
+
+    Args:
+        id_uncertainty: Array of the uncertainties of the ID samples, or a
+            dictionary from their name to it.
+        ood_uncertainty: Array of those of the OOD samples, or a dictionary
+            from the names of several OOD sets to such arrays. Defaults to
+            `None`.
+        num_bins: Integer. Defaults to `40`.
+        yscale: `"log"`, which shows rare large uncertainties, or
+            `"linear"`. Defaults to `"log"`.
+        ax: Matplotlib axes. Defaults to `None`: new ones, in a figure of
+            their own.
+
+    Returns:
+        The axes.
+
+    Example:
+
+    >>> ax = keras_zigzag.plots.histograms(
+    ...     id_uncertainty=[0.1, 0.4], ood_uncertainty={"SVHN": [0.35, 0.8]})
+    >>> ax.get_legend_handles_labels()[1]
+    ['ID (n = 2)', 'SVHN (n = 2)']
+    """
+    sets = named(id_uncertainty, "ID", "id_uncertainty")
+    num_id = len(sets)
+    if ood_uncertainty is not None:
+        sets |= named(ood_uncertainty, "OOD", "ood_uncertainty")
+    values, labels = [], []
+    for name, scores in sets.items():
+        (finite,), num_bad = finite_samples(**{name: scores})
+        total = len(finite) + num_bad
+        note = f"; {left_out(num_bad, total)}" if num_bad else ""
+        values.append(finite)
+        labels.append(f"{name} (n = {len(finite):,}{note})")
+    edges = np.histogram_bin_edges(np.concatenate(values), num_bins)
+
+    ax = axes_for(ax)
+    colors = [ID] * num_id + OOD * len(sets)
+    for finite, label, color in zip(values, labels, colors, strict=False):
+        share = np.histogram(finite, edges)[0] / len(finite)
+        fill = {"fill": True, "alpha": 0.25, "linewidth": 0.0}
+        ax.stairs(share, edges, color=color, **fill)
+        ax.stairs(share, edges, color=color, linewidth=1.0, label=label)
+    ax.set(xlabel="uncertainty", ylabel="share of samples", yscale=yscale)
+    ax.set_xlim(edges[0], edges[-1])
+    add_legend(ax)
+    return ax

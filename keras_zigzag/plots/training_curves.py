@@ -1,0 +1,136 @@
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from keras_zigzag.plots.axes import LINE, add_legend, axes_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Those where 1 is perfect, so that they share an axis.
+DEFAULTS = (
+    "val_accuracy",
+    "val_raulc",
+    "val_prediction_rejection_ratio",
+    "val_spearman",
+    "val_*_roc_auc",
+)
+
+
+def training_curves(
+    history: Any,
+    metrics: Sequence[str] | None = None,
+    frequency: int = 1,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draws the callback's metrics by epoch.
+
+    Args:
+        history: What `fit` returns, a `keras.callbacks.History`, or its
+            dictionary from names to one number per epoch. NaN is an epoch
+            without a number, and leaves a gap.
+        metrics: List of names, with or without `val_`; `*` stands for
+            anything, as in `"*_roc_auc"`. Defaults to `None`: the accuracy,
+            rAULC, rejection ratio, Spearman's correlation and ROC-AUCs that
+            there are, else everything that starts with `val_`.
+        frequency: Integer. Every how many epochs the callback, or Keras's
+            `validation_freq`, has measured. Defaults to `1`.
+        ax: Matplotlib axes. Defaults to `None`: new ones, in a figure of
+            their own.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: If a metric is not in the history, or has too few numbers
+            for its epochs.
+
+    Example:
+
+    >>> ax = keras_zigzag.plots.training_curves(
+    ...     {"loss": [1.0, 0.5], "val_raulc": [0.6, 0.8]})
+    >>> ax.lines[0].get_ydata()
+    [0.6, 0.8]
+    """
+    logs = _logs(history)
+    chosen = _chosen(logs, metrics)
+    num_epochs = max(map(len, logs.values()))
+    curves = {
+        name: _curve(name, logs[name], num_epochs, frequency) for name in chosen
+    }
+
+    ax = axes_for(ax)
+    for name, (epochs, values) in curves.items():
+        num_bad = int(np.count_nonzero(~np.isfinite(values)))
+        note = f" (missing: {num_bad:,})" if num_bad else ""
+        ax.plot(
+            epochs,
+            values,
+            # A point between two gaps is no line.
+            marker="." if num_bad or len(values) == 1 else None,
+            markersize=4,
+            label=name.removeprefix("val_").replace("_", " ") + note,
+            **LINE,
+        )
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set(xlabel="epoch", ylabel="validation")
+    add_legend(ax)
+    return ax
+
+
+def _logs(history: Any) -> dict[str, Any]:
+    logs = getattr(history, "history", history)
+    if not isinstance(logs, dict) or not any(map(np.size, logs.values())):
+        raise ValueError(
+            "`history` must be what `fit` returns after at least one epoch, "
+            "or its dictionary from names to one number per epoch. "
+            f"Received: history={history!r}"
+        )
+    return logs
+
+
+def _chosen(logs: dict[str, Any], metrics: Sequence[str] | None) -> list[str]:
+    if metrics is None:
+        found = _matching(logs, DEFAULTS) or _matching(logs, ["val_*"])
+        if not found:
+            raise ValueError(
+                "There is nothing of a validation in the history. Pass "
+                "`validation_data` or the callback to `fit`, or choose "
+                f"`metrics`. Received: {sorted(logs)}"
+            )
+        return found
+    found = []
+    for name in [metrics] if isinstance(metrics, str) else metrics:
+        some = _matching(logs, [name]) or _matching(logs, [f"val_{name}"])
+        if not some:
+            raise ValueError(
+                f"The history has no such metric. Expected one of "
+                f"{sorted(logs)}. Received: {name!r}"
+            )
+        found += some
+    return list(dict.fromkeys(found))
+
+
+def _matching(logs: dict[str, Any], patterns: Sequence[str]) -> list[str]:
+    return [
+        name for pattern in patterns for name in logs if fnmatch(name, pattern)
+    ]
+
+
+def _curve(
+    name: str, values: Any, num_epochs: int, frequency: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Epochs and values; the epochs count from 1."""
+    values = np.asarray(values, dtype="float64")
+    if len(values) == num_epochs:
+        frequency = 1
+    if len(values) != num_epochs // frequency:
+        raise ValueError(
+            f"`{name}` has not a number for every epoch. Say how often it was "
+            "measured, `frequency=`. Received: "
+            f"frequency={frequency}, {len(values)} numbers in a history of "
+            f"{num_epochs} epochs."
+        )
+    return np.arange(1, len(values) + 1) * frequency, values

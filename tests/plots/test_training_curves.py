@@ -1,0 +1,73 @@
+import keras
+import numpy as np
+import pytest
+
+from keras_zigzag import plots
+from tests.plots.cases import labels, line
+
+HISTORY = {
+    "loss": [3.0, 2.0, 1.0, 0.5],
+    "val_loss": [3.0, 2.0, 2.0, 2.0],
+    "val_raulc": [0.1, 0.2, 0.3, 0.4],
+    "val_svhn_roc_auc": [0.5, 0.6, 0.7, 0.8],
+    "val_svhn_fpr95": [0.9, 0.8, 0.7, 0.6],
+}
+
+
+def test_values():
+    ax = plots.training_curves(HISTORY)
+    assert labels(ax) == ["raulc", "svhn roc auc"]
+    np.testing.assert_array_equal(
+        line(ax, "raulc"), [[1, 2, 3, 4], HISTORY["val_raulc"]]
+    )
+
+
+def test_a_history_of_keras():
+    history = keras.callbacks.History()
+    history.history = HISTORY
+    assert len(plots.training_curves(history).lines) == 2
+
+
+def test_chosen_metrics():
+    ax = plots.training_curves(HISTORY, metrics=["*_fpr95", "loss"])
+    assert labels(ax) == ["svhn fpr95", "loss"]
+    assert labels(plots.training_curves(HISTORY, metrics="raulc")) == ["raulc"]
+
+
+def test_others_where_there_is_none_of_the_callback():
+    ax = plots.training_curves({"loss": [1.0], "val_loss": [2.0]})
+    assert labels(ax) == ["loss"]
+    np.testing.assert_array_equal(line(ax, "loss"), [[1], [2.0]])
+
+
+def test_nan_leaves_a_gap_and_is_counted(rendered):
+    ax = rendered(
+        plots.training_curves({"val_raulc": [0.1, np.nan, 0.3, np.nan]})
+    )
+    assert labels(ax) == ["raulc (missing: 2)"]
+    np.testing.assert_array_equal(
+        line(ax, "raulc")[1], [0.1, np.nan, 0.3, np.nan]
+    )
+
+
+def test_every_second_epoch():
+    history = {"loss": [1.0] * 5, "val_raulc": [0.1, 0.2]}
+    ax = plots.training_curves(history, frequency=2)
+    np.testing.assert_array_equal(line(ax, "raulc"), [[2, 4], [0.1, 0.2]])
+    with pytest.raises(ValueError, match="`frequency=`. Received"):
+        plots.training_curves(history)
+    with pytest.raises(ValueError, match="frequency=3"):
+        plots.training_curves(history, frequency=3)
+
+
+@pytest.mark.parametrize("history", [{}, {"loss": []}, [0.1], None])
+def test_no_history(history):
+    with pytest.raises(ValueError, match="what `fit` returns"):
+        plots.training_curves(history)
+
+
+def test_no_such_metric():
+    with pytest.raises(ValueError, match="val_raulc.*Received: 'aurc'"):
+        plots.training_curves(HISTORY, metrics=["aurc"])
+    with pytest.raises(ValueError, match="Received: \\['loss'\\]"):
+        plots.training_curves({"loss": [1.0]})
