@@ -10,9 +10,9 @@ from keras_zigzag.metrics.inputs import (
     NanPolicy,
     as_errors,
     as_finite,
-    as_scores,
     as_weight,
     flat,
+    loss_arrays,
 )
 from keras_zigzag.metrics.ranking import (
     BLOCK,
@@ -102,10 +102,8 @@ def spearman(
     ...     absolute_error=[1.0, 2.0, 3.0], uncertainty=[0.1, 0.9, 0.4])
     0.5
     """
-    error, score, weight = flat(
-        absolute_error=as_finite(absolute_error, "absolute_error"),
-        uncertainty=as_scores(uncertainty, nan_policy=nan_policy),
-        sample_weight=as_weight(sample_weight),
+    error, score, weight = loss_arrays(
+        absolute_error, uncertainty, sample_weight, nan_policy, "absolute_error"
     )
     # Everything in the order of the errors, which then rank by position.
     order = np.argsort(error)
