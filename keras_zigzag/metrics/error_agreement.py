@@ -19,6 +19,7 @@ from keras_zigzag.metrics.ranking import (
     mid_ranks_in_order,
     rank,
     running_sum,
+    sort_finite,
 )
 
 # The smallest normal float64: what is below it is zero here.
@@ -106,8 +107,8 @@ def spearman(
         absolute_error, uncertainty, sample_weight, nan_policy, "absolute_error"
     )
     # Everything in the order of the errors, which then rank by position.
-    order = np.argsort(error)
-    score, error = score[order], error[order]
+    order, error = sort_finite(error)
+    score = score[order]
     weight = None if weight is None else weight[order]
     del order
     error_rank = mid_ranks_in_order(error, weight)
