@@ -134,7 +134,8 @@ def cumulative_calibration_curve(
     certain samples have more of the error than they own up to.
 
     Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML),
-    figure "Actual error vs uncertainty".
+    figure "Actual error vs uncertainty". The definition is our reading of that
+    figure.
 
     Args:
         absolute_error: Array of errors that are not negative, one per
