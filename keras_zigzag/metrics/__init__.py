@@ -1,10 +1,12 @@
-"""Pure functions on arrays: how good are the uncertainties?
+"""How good are the uncertainties? Pure functions on arrays.
 
 What happened comes first, then the score: `aulc(correct, uncertainty)`,
 `aurc(loss, uncertainty)`, `roc_auc(id_uncertainty, ood_uncertainty)`. Higher
 uncertainty means less trust, OOD is the positive class. Samples that tie
 count with their expected value over all orders, so that no result depends on
 the order of the samples.
+
+The `Streaming…` classes do the same for data that do not fit into memory.
 """
 
 from keras_zigzag.metrics.calibration import (
@@ -78,4 +80,13 @@ from keras_zigzag.metrics.risk_coverage import ause as ause
 from keras_zigzag.metrics.risk_coverage import excess_aurc as excess_aurc
 from keras_zigzag.metrics.risk_coverage import (
     risk_coverage_curve as risk_coverage_curve,
+)
+from keras_zigzag.metrics.streaming.streaming_detection import (
+    StreamingDetection as StreamingDetection,
+)
+from keras_zigzag.metrics.streaming.streaming_lift import (
+    StreamingLift as StreamingLift,
+)
+from keras_zigzag.metrics.streaming.streaming_risk_coverage import (
+    StreamingRiskCoverage as StreamingRiskCoverage,
 )

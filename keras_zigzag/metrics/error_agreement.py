@@ -10,15 +10,16 @@ from keras_zigzag.metrics.inputs import (
     NanPolicy,
     as_errors,
     as_finite,
-    as_scores,
     as_weight,
     flat,
+    loss_arrays,
 )
 from keras_zigzag.metrics.ranking import (
     BLOCK,
     mid_ranks_in_order,
     rank,
     running_sum,
+    sort_finite,
 )
 
 # The smallest normal float64: what is below it is zero here.
@@ -102,14 +103,12 @@ def spearman(
     ...     absolute_error=[1.0, 2.0, 3.0], uncertainty=[0.1, 0.9, 0.4])
     0.5
     """
-    error, score, weight = flat(
-        absolute_error=as_finite(absolute_error, "absolute_error"),
-        uncertainty=as_scores(uncertainty, nan_policy=nan_policy),
-        sample_weight=as_weight(sample_weight),
+    error, score, weight = loss_arrays(
+        absolute_error, uncertainty, sample_weight, nan_policy, "absolute_error"
     )
     # Everything in the order of the errors, which then rank by position.
-    order = np.argsort(error)
-    score, error = score[order], error[order]
+    order, error = sort_finite(error)
+    score = score[order]
     weight = None if weight is None else weight[order]
     del order
     error_rank = mid_ranks_in_order(error, weight)
@@ -135,7 +134,8 @@ def cumulative_calibration_curve(
     certain samples have more of the error than they own up to.
 
     Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML),
-    figure "Actual error vs uncertainty".
+    figure "Actual error vs uncertainty". The definition is our reading of that
+    figure.
 
     Args:
         absolute_error: Array of errors that are not negative, one per

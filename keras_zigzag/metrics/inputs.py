@@ -61,18 +61,26 @@ def as_errors(values: Any, name: str = "absolute_error") -> Array:
 
 
 def as_correct(values: Any) -> Array:
+    """One Boolean per sample: whether the prediction is right."""
+    return as_booleans(
+        values,
+        "correct",
+        "say for each sample whether the prediction is right, as Booleans or "
+        "as 0 and 1; compare labels with predictions first",
+    )
+
+
+def as_booleans(values: Any, name: str, requirement: str) -> Array:
     """One Boolean per sample, from Booleans or from 0 and 1."""
-    array = as_numbers(values, "correct")
+    array = as_numbers(values, name)
     if array.dtype.kind != "b":
-        is_right = array == 1
-        if not np.all(is_right | (array == 0)):
+        is_one = array == 1
+        if not np.all(is_one | (array == 0)):
             raise ValueError(
-                "`correct` must say for each sample whether the prediction is "
-                "right, as Booleans or as 0 and 1; compare labels with "
-                "predictions first. Received: values from "
-                f"{array.min()} to {array.max()}."
+                f"`{name}` must {requirement}. "
+                f"Received: values from {array.min()} to {array.max()}."
             )
-        array = is_right
+        array = is_one
     return array
 
 
@@ -82,11 +90,7 @@ def as_scores(
     nan_policy: NanPolicy = "raise",
 ) -> Array:
     """Scores in a type of their own; infinity ranks, NaN only on request."""
-    if nan_policy not in ("raise", "worst"):
-        raise ValueError(
-            "`nan_policy` must be 'raise' or 'worst'. "
-            f"Received: nan_policy={nan_policy!r}"
-        )
+    check_nan_policy(nan_policy)
     array = as_numbers(values, name)
     num_nan = int(np.count_nonzero(array != array))
     if num_nan and nan_policy == "raise":
@@ -95,6 +99,15 @@ def as_scores(
             f"most uncertain. Received: {num_nan} NaN of {array.size}."
         )
     return array
+
+
+def check_nan_policy(nan_policy: str) -> None:
+    """Raises a `ValueError` unless it is one of the two."""
+    if nan_policy not in ("raise", "worst"):
+        raise ValueError(
+            "`nan_policy` must be 'raise' or 'worst'. "
+            f"Received: nan_policy={nan_policy!r}"
+        )
 
 
 def as_weight(values: Any, name: str = "sample_weight") -> Array | None:
@@ -130,6 +143,39 @@ def flat(**arrays: Array | None) -> list[Any]:
     return [
         None if array is None else array.ravel() for array in arrays.values()
     ]
+
+
+def loss_arrays(
+    loss: Any,
+    uncertainty: Any,
+    sample_weight: Any,
+    nan_policy: NanPolicy,
+    name: str = "loss",
+) -> list[Any]:
+    """Losses, scores and weights with a single axis, checked."""
+    return flat(
+        **{
+            name: as_finite(loss, name),
+            "uncertainty": as_scores(uncertainty, nan_policy=nan_policy),
+            "sample_weight": as_weight(sample_weight),
+        }
+    )
+
+
+def error_arrays(
+    absolute_error: Any,
+    uncertainty: Any,
+    sample_weight: Any,
+    nan_policy: NanPolicy = "raise",
+) -> list[Any]:
+    """As `loss_arrays`, of errors that are not negative."""
+    return loss_arrays(
+        as_errors(absolute_error),
+        uncertainty,
+        sample_weight,
+        nan_policy,
+        "absolute_error",
+    )
 
 
 def as_fraction(value: float, name: str) -> float:

@@ -90,9 +90,9 @@ def aulc(
     ...     correct=[1, 1, 0, 1], uncertainty=[0.1, 0.2, 0.3, 0.4])
     0.138888889
     """
-    ranking = _rank_correct(correct, uncertainty, sample_weight, nan_policy)
-    check_counts(ranking)
-    return _aulc(ranking)
+    return aulc_of(
+        _rank_correct(correct, uncertainty, sample_weight, nan_policy)
+    )
 
 
 def raulc(
@@ -119,22 +119,9 @@ def raulc(
     ...     correct=[1, 1, 0, 1], uncertainty=[0.1, 0.2, 0.3, 0.4])
     0.555555556
     """
-    ranking = _rank_correct(correct, uncertainty, sample_weight, nan_policy)
-    check_counts(ranking)
-    count, right = ranking.sums()
-    if right == count:
-        raise ValueError(
-            "rAULC has no scale without a mistake to rank: the oracle's AULC "
-            f"is 0. Received: {int(ranking.num_samples.sum())} samples, all "
-            "of them correct."
-        )
-    oracle = Ranking(
-        score=np.array([0.0, 1.0]),
-        num_samples=np.array([1, 1]),
-        count=np.array([right, count - right]),
-        total=np.array([right, 0.0]),
+    return raulc_of(
+        _rank_correct(correct, uncertainty, sample_weight, nan_policy)
     )
-    return _aulc(ranking) / _aulc(oracle)
 
 
 def relative_curve(count: Array, total: Array) -> LiftCurve:
@@ -154,15 +141,38 @@ def _rank_correct(
         sample_weight=as_weight(sample_weight),
     )
     ranking = rank(score, correct, weight)
-    if not ranking.total.any():
-        raise ValueError(
-            "The lift needs at least one correct sample. Received: "
-            f"{correct.size} samples, all of them wrong."
-        )
+    check_lift(ranking)
     return ranking
 
 
-def _aulc(ranking: Ranking) -> float:
+def check_lift(ranking: Ranking) -> None:
+    """Raises a `ValueError` where no sample is right."""
+    if not ranking.total.any():
+        raise ValueError(
+            "The lift needs at least one correct sample. Received: "
+            f"{ranking.num_samples.sum()} samples, all of them wrong."
+        )
+
+
+def aulc_of(ranking: Ranking) -> float:
+    check_counts(ranking)
     count, total = ranking.sums()
     area = math.fsum(mean_sum(block).sum() for block in ranking.blocks())
     return float((area / count) / (total / count) - 1.0)
+
+
+def raulc_of(ranking: Ranking) -> float:
+    count, right = ranking.sums()
+    if right == count:
+        raise ValueError(
+            "rAULC has no scale without a mistake to rank: the oracle's AULC "
+            f"is 0. Received: {int(ranking.num_samples.sum())} samples, all "
+            "of them correct."
+        )
+    oracle = Ranking(
+        score=np.array([0.0, 1.0]),
+        num_samples=np.array([1, 1]),
+        count=np.array([right, count - right]),
+        total=np.array([right, 0.0]),
+    )
+    return aulc_of(ranking) / aulc_of(oracle)

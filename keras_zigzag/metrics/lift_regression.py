@@ -11,10 +11,7 @@ import numpy as np
 from keras_zigzag.metrics.inputs import (
     Array,
     NanPolicy,
-    as_errors,
-    as_scores,
-    as_weight,
-    flat,
+    error_arrays,
 )
 from keras_zigzag.metrics.lift import LiftCurve, relative_curve
 from keras_zigzag.metrics.ranking import (
@@ -59,7 +56,7 @@ def lift_curve_regression(
     [2.0, 1.0, 1.0]
     """
     ranking = _rank_error(
-        *_errors(absolute_error, uncertainty, sample_weight, nan_policy)
+        *error_arrays(absolute_error, uncertainty, sample_weight, nan_policy)
     )
     count, total = ranking.positions()
     curve = relative_curve(count, total)
@@ -99,7 +96,7 @@ def aulc_regression(
     0.333333333
     """
     ranking = _rank_error(
-        *_errors(absolute_error, uncertainty, sample_weight, nan_policy)
+        *error_arrays(absolute_error, uncertainty, sample_weight, nan_policy)
     )
     return _aulc_regression(ranking)
 
@@ -131,7 +128,7 @@ def raulc_regression(
     ...     absolute_error=[1.0, 3.0, 2.0], uncertainty=[0.1, 0.2, 0.3])
     0.75
     """
-    error, score, weight = _errors(
+    error, score, weight = error_arrays(
         absolute_error, uncertainty, sample_weight, nan_policy
     )
     oracle = rank_by_value(error, weight)
@@ -150,19 +147,6 @@ def raulc_regression(
     oracle_area = _aulc_regression(oracle)
     del oracle
     return _aulc_regression(_rank_error(error, score, weight)) / oracle_area
-
-
-def _errors(
-    absolute_error: Any,
-    uncertainty: Any,
-    sample_weight: Any,
-    nan_policy: NanPolicy,
-) -> list[Any]:
-    return flat(
-        absolute_error=as_errors(absolute_error),
-        uncertainty=as_scores(uncertainty, nan_policy=nan_policy),
-        sample_weight=as_weight(sample_weight),
-    )
 
 
 def _rank_error(error: Array, score: Array, weight: Array | None) -> Ranking:

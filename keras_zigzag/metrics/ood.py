@@ -20,7 +20,7 @@ from keras_zigzag.metrics.inputs import (
     Array,
     NanPolicy,
 )
-from keras_zigzag.metrics.ranking import Block
+from keras_zigzag.metrics.ranking import Block, Ranking
 
 
 def roc_auc(
@@ -55,12 +55,11 @@ def roc_auc(
     ...     id_uncertainty=[0.1, 0.4], ood_uncertainty=[0.35, 0.8])
     0.75
     """
-    ranking = rank_detection(
-        id_uncertainty, ood_uncertainty, id_weight, ood_weight, nan_policy
+    return roc_auc_of(
+        rank_detection(
+            id_uncertainty, ood_uncertainty, id_weight, ood_weight, nan_policy
+        )
     )
-    count, positive = ranking.sums()
-    pairs = math.fsum(_pairs(block) for block in ranking.blocks())
-    return float(pairs / (positive * (count - positive)))
 
 
 def average_precision(
@@ -102,10 +101,7 @@ def average_precision(
         nan_policy,
         positive,
     )
-    area = math.fsum(
-        (block.total * _precision(block)).sum() for block in ranking.blocks()
-    )
-    return float(area / ranking.total.sum())
+    return average_precision_of(ranking)
 
 
 def pr_auc(
@@ -177,6 +173,19 @@ def prevalence(
     num_ood = _num_samples(ood_uncertainty, ood_weight, "ood")
     found = num_ood if is_ood_positive(positive) else num_id
     return float(found / (num_id + num_ood))
+
+
+def roc_auc_of(ranking: Ranking) -> float:
+    count, positive = ranking.sums()
+    pairs = math.fsum(_pairs(block) for block in ranking.blocks())
+    return float(pairs / (positive * (count - positive)))
+
+
+def average_precision_of(ranking: Ranking) -> float:
+    area = math.fsum(
+        (block.total * _precision(block)).sum() for block in ranking.blocks()
+    )
+    return float(area / ranking.total.sum())
 
 
 def _num_samples(uncertainty: Any, weight: Any, which: str) -> float:

@@ -11,7 +11,7 @@ from keras_zigzag.metrics.detection import (
 )
 from keras_zigzag.metrics.inputs import Array, NanPolicy, as_fraction
 from keras_zigzag.metrics.operating_points import whole_samples
-from keras_zigzag.metrics.ranking import check_counts, running_sum
+from keras_zigzag.metrics.ranking import Ranking, check_counts, running_sum
 
 
 class DetectionCurves(NamedTuple):
@@ -78,16 +78,7 @@ def fpr_at_tpr(
         nan_policy,
         positive,
     )
-    check_counts(ranking)
-    count, found = np.cumsum(ranking.count), np.cumsum(ranking.total)
-    needed = min(whole_samples(tpr * found[-1]), found[-1])
-    group = int(np.searchsorted(found, needed))
-    num_positive = ranking.total[group]
-    num_negative = ranking.count[group] - num_positive
-    before = count[group] - found[group] - num_negative
-    missing = needed - (found[group] - num_positive)
-    expected = num_negative * missing / (num_positive + 1.0)
-    return float((before + expected) / (count[-1] - found[-1]))
+    return fpr_of(ranking, tpr)
 
 
 def detection_curves(
@@ -140,3 +131,16 @@ def detection_curves(
     fpr /= fpr[-1]
     tpr /= tpr[-1]
     return DetectionCurves(threshold, fpr, tpr, precision, prevalence)
+
+
+def fpr_of(ranking: Ranking, tpr: float) -> float:
+    check_counts(ranking)
+    count, found = np.cumsum(ranking.count), np.cumsum(ranking.total)
+    needed = min(whole_samples(tpr * found[-1]), found[-1])
+    group = int(np.searchsorted(found, needed))
+    num_positive = ranking.total[group]
+    num_negative = ranking.count[group] - num_positive
+    before = count[group] - found[group] - num_negative
+    missing = needed - (found[group] - num_positive)
+    expected = num_negative * missing / (num_positive + 1.0)
+    return float((before + expected) / (count[-1] - found[-1]))

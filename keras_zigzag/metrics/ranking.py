@@ -14,6 +14,8 @@ from keras_zigzag.metrics.inputs import Array
 
 # Groups that are summed at a time: their temporaries stay in the cache.
 BLOCK = 1 << 16
+# Arrays too large for the cache, which are sorted in pieces.
+LARGE = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,6 +152,40 @@ def mid_ranks_in_order(ordered: Array, weight: Array | None = None) -> Array:
     middle[1:] += upper[:-1]
     middle /= 2 * upper[-1]
     return middle if ends is None else np.repeat(middle, _lengths(ends))
+
+
+def sort_finite(values: Array) -> tuple[Array, Array]:
+    """`numpy.argsort` and the sorted values, in pieces that fit the cache.
+
+    Args:
+        values: Array of finite floats, of shape `(num_values,)`.
+
+    Returns:
+        Array of indices, in any order where values are the same, and array of
+        the values in that order.
+    """
+    low, high = values.min(), values.max()
+    with np.errstate(over="ignore"):
+        width = high - low
+    if len(values) < LARGE or not 0.0 < width < np.inf:
+        order = np.argsort(values)
+        return order, values[order]
+    position = values - low
+    position /= width
+    position *= 255.0
+    piece = position.astype("uint8")
+    del position
+    # A radix sort, as the pieces are small integers.
+    order = np.argsort(piece, kind="stable")
+    ordered = values[order]
+    start = 0
+    for end in np.cumsum(np.bincount(piece)):
+        part = slice(start, end)
+        within = np.argsort(ordered[part])
+        order[part] = order[part][within]
+        ordered[part] = ordered[part][within]
+        start = end
+    return order, ordered
 
 
 def running_sum(values: Array, start: float = 0.0) -> Array:

@@ -7,15 +7,13 @@ that a rejected sample counts as one without loss.
 import math
 from typing import Any
 
-from keras_zigzag.metrics.inputs import (
-    NanPolicy,
-)
+from keras_zigzag.metrics.inputs import NanPolicy, loss_arrays
 from keras_zigzag.metrics.ranking import (
     Ranking,
     rank,
     rank_by_value,
 )
-from keras_zigzag.metrics.risk_coverage import loss_arrays, rank_loss
+from keras_zigzag.metrics.risk_coverage import rank_loss
 from keras_zigzag.metrics.sums import trapezoid_sum
 
 

@@ -13,11 +13,8 @@ import numpy as np
 from keras_zigzag.metrics.inputs import (
     Array,
     NanPolicy,
-    as_errors,
-    as_finite,
-    as_scores,
-    as_weight,
-    flat,
+    error_arrays,
+    loss_arrays,
 )
 from keras_zigzag.metrics.ranking import (
     Ranking,
@@ -102,9 +99,7 @@ def aurc(
     ...     loss=[0, 1, 0, 1], uncertainty=[0.1, 0.2, 0.3, 0.4])
     0.333333333
     """
-    ranking = rank_loss(loss, uncertainty, sample_weight, nan_policy)
-    check_counts(ranking)
-    return _aurc(ranking)
+    return aurc_of(rank_loss(loss, uncertainty, sample_weight, nan_policy))
 
 
 def excess_aurc(
@@ -169,9 +164,8 @@ def ause(
     ...     absolute_error=[1.0, 3.0, 2.0], uncertainty=[0.1, 0.2, 0.3])
     0.083333333
     """
-    error = as_errors(absolute_error)
-    error, score, weight = loss_arrays(
-        error, uncertainty, sample_weight, nan_policy, "absolute_error"
+    error, score, weight = error_arrays(
+        absolute_error, uncertainty, sample_weight, nan_policy
     )
     if not error.any():
         raise ValueError(
@@ -180,22 +174,6 @@ def ause(
         )
     return _excess(error, score, weight) / float(
         np.average(error, weights=weight)
-    )
-
-
-def loss_arrays(
-    loss: Any,
-    uncertainty: Any,
-    sample_weight: Any,
-    nan_policy: NanPolicy,
-    name: str = "loss",
-) -> list[Any]:
-    return flat(
-        **{
-            name: as_finite(loss, name),
-            "uncertainty": as_scores(uncertainty, nan_policy=nan_policy),
-            "sample_weight": as_weight(sample_weight),
-        }
     )
 
 
@@ -208,14 +186,12 @@ def rank_loss(
     return rank(score, loss, weight)
 
 
-def _aurc(ranking: Ranking) -> float:
+def aurc_of(ranking: Ranking) -> float:
+    check_counts(ranking)
     area = math.fsum(mean_sum(block).sum() for block in ranking.blocks())
     return float(area / ranking.count.sum())
 
 
 def _excess(loss: Array, score: Array, weight: Array | None) -> float:
-    ranking = rank(score, loss, weight)
-    check_counts(ranking)
-    area = _aurc(ranking)
-    del ranking
-    return area - _aurc(rank_by_value(loss, weight))
+    area = aurc_of(rank(score, loss, weight))
+    return area - aurc_of(rank_by_value(loss, weight))

@@ -44,6 +44,19 @@ def trapezoid_sum(block: Block) -> Array:
     return block.count * (block.total_before + block.total / 2.0)
 
 
+def least_precision_sum(block: Block) -> Array:
+    """The least that the positives of a group add to an average precision.
+
+    The precision at the `t`-th positive is `(P + t) / (N + t)` where all
+    negatives of the group, counted in `N`, come first. Its integral over `t`
+    is below the sum, in whatever steps that is taken.
+    """
+    before = block.count_before + block.count - block.total
+    inverse = np.zeros(len(before))
+    np.divide(block.total, before, out=inverse, where=before > 0)
+    return block.total + (block.total_before - before) * np.log1p(inverse)
+
+
 def harmonic(start: Array, count: Array) -> Array:
     """`Σ_t 1 / (start + t)`, the difference of two harmonic numbers."""
     x = start + 1.0

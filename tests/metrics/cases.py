@@ -9,7 +9,7 @@ UNTIED = st.floats(-1e6, 1e6, width=32)
 
 
 @st.composite
-def ranked(draw, values, max_size=6, scores=TIED):
+def ranked(draw, values, max_size=7, scores=TIED):
     """Values and scores, two arrays of the same length."""
     size = draw(st.integers(1, max_size))
     value = draw(st.lists(values, min_size=size, max_size=size))
@@ -17,16 +17,22 @@ def ranked(draw, values, max_size=6, scores=TIED):
     return np.array(value), np.array(score)
 
 
-def losses(max_size=6, scores=TIED):
+def losses(max_size=7, scores=TIED):
     return ranked(st.integers(0, 20).map(lambda n: n / 8), max_size, scores)
 
 
-def errors(max_size=6, scores=TIED):
+def errors(max_size=7, scores=TIED):
     return ranked(st.integers(1, 40).map(lambda n: n / 8), max_size, scores)
 
 
-def corrects(max_size=6, scores=TIED):
+def corrects(max_size=7, scores=TIED):
     return ranked(st.booleans(), max_size, scores)
+
+
+# All of whose orders can be tried.
+FEW_OF_BOTH = st.deferred(
+    lambda: two_sets().filter(lambda sets: sum(map(len, sets)) <= 7)
+)
 
 
 def two_sets(max_size=4, scores=TIED):

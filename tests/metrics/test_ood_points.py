@@ -12,7 +12,7 @@ from .test_ood import TWO_SETS, approx, labelled
 TPRS = st.sampled_from([0.25, 0.5, 0.75, 0.95, 1.0])
 
 
-@given(cases.two_sets(max_size=3), TPRS)
+@given(cases.FEW_OF_BOTH, TPRS)
 def test_fpr_is_the_mean_over_orders(sets, tpr):
     assert metrics.fpr_at_tpr(*sets, tpr) == approx(
         oracles.fpr_at_tpr(*sets, tpr)

@@ -70,3 +70,14 @@ def test_mid_ranks_are_the_average_ranks(case):
     np.testing.assert_allclose(
         mid_ranks(score, np.full(len(score), 0.7)), expected
     )
+
+
+@given(st.lists(st.floats(-1e308, 1e308), min_size=1, max_size=50))
+def test_order_of_large_arrays(values):
+    values = np.array(values + values[:3])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "LARGE", 2)
+        order, ordered = ranking.sort_finite(values)
+    np.testing.assert_array_equal(ordered, np.sort(values))
+    np.testing.assert_array_equal(values[order], ordered)
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(values)))

@@ -1,0 +1,1 @@
+"""Accumulators for data that do not fit into memory at once."""
