@@ -3,7 +3,7 @@ import pytest
 
 from tests.examples.scripts import run_example
 
-pytestmark = pytest.mark.backend("tensorflow")
+pytestmark = [pytest.mark.backend("tensorflow"), pytest.mark.slow]
 
 EPOCHS = 1
 
