@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(items):
         if quick_on and current not in quick_on.args:
             item.add_marker(pytest.mark.slow)
         first_on = item.get_closest_marker("first_quick_on")
-        test = (item.path, getattr(item, "originalname", item.name))
+        test = (item.parent, getattr(item, "originalname", item.name))
         if first_on and current in first_on.args and test in seen:
             item.add_marker(pytest.mark.slow)
         seen.add(test)

@@ -4,6 +4,8 @@ from keras import ops
 
 from keras_zigzag.activations import gives_logits, output_activations
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def found(*layers):
     inputs = keras.Input((4,))

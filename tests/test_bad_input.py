@@ -9,6 +9,8 @@ from keras import ops
 
 import keras_zigzag as kz
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 X = np.random.RandomState(0).rand(12, 4).astype("float32")
 LABELS = np.arange(12) % 3
 

@@ -10,6 +10,8 @@ import keras_zigzag as kz
 from tests.evaluation.models import compiled_classifier, ordinary, sets
 from tests.zigzag.toys import assert_same_weights, linear, value_data
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 ORDERS = pytest.mark.parametrize("is_first", [True, False])
 
 

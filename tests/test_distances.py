@@ -11,6 +11,8 @@ from scipy.spatial import distance as scipy_distance
 import keras_zigzag as kz
 from keras_zigzag import distances
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 DIFFERENCES = ["norm", "l1", "mean_absolute", "max_signed"]
 DIVERGENCES = ["cross_entropy", "kl", "jensen_shannon"]
 

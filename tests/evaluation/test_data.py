@@ -7,6 +7,8 @@ from keras_zigzag.evaluation.data import Batches
 from tests.evaluation.arrays.data import classification
 from tests.evaluation.models import compiled_classifier, sets
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 class Sequence(keras.utils.PyDataset):
     def __init__(self, arrays, size=32, **kwargs):

@@ -4,6 +4,8 @@ import pytest
 import keras_zigzag as kz
 from tests.evaluation.models import compiled_classifier, segmentation, sets
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def evaluate(ood):
     x, y, _ = sets()

@@ -12,6 +12,8 @@ from tests.evaluation.models import (
 )
 from tests.zigzag.toys import linear, randomise, value_data
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def same(report, expected, **tolerances):
     assert report.keys() == expected.keys()

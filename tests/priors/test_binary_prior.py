@@ -5,6 +5,8 @@ from keras import ops
 from keras_zigzag.priors import BinaryPrior
 from tests.helpers import assert_config_round_trip
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def numpy(tensor):
     return ops.convert_to_numpy(tensor)

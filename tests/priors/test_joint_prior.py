@@ -16,6 +16,8 @@ from tests.helpers import (
     assert_saved_in_fresh_process,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 LABELS = np.array([0, 2, 1, 2])
 VALUES = np.array([1.0, 3.0, 1.0, 3.0])
 EXPECTED = np.hstack(

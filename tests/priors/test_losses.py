@@ -7,6 +7,8 @@ import pytest
 import keras_zigzag as kz
 from keras_zigzag.priors.losses import ignored_class, loss_from_logits
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 losses = keras.losses
 
 

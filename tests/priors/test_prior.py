@@ -7,6 +7,8 @@ import keras_zigzag as kz
 from keras_zigzag.priors import BinaryPrior, OneHotPrior, Prior, ValuePrior
 from tests.helpers import assert_config_round_trip
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 @keras.saving.register_keras_serializable("tests")
 class RankPrior(Prior):

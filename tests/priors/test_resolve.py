@@ -7,6 +7,8 @@ import keras_zigzag as kz
 from keras_zigzag import priors
 from keras_zigzag.priors import JointPrior, OneHotPrior, ValuePrior
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def base(units=3, activation=None):
     return keras.Sequential(

@@ -6,6 +6,8 @@ from keras import ops
 
 from keras_zigzag.metrics.streaming.bins import EqualBins, FloatBins
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 FLOATS = st.floats(width=32, allow_nan=False, allow_subnormal=False)
 
 

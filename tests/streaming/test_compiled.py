@@ -7,6 +7,8 @@ from keras import ops
 from . import cases
 from .cases import DETECTION, RISK
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 # Both kinds of state: with and without a histogram of the losses.
 BOTH = pytest.mark.parametrize("case", [RISK, DETECTION], ids=["risk", "ood"])
 PARTS = np.split(np.arange(200), [64, 128])

@@ -8,6 +8,8 @@ import pytest
 from . import cases
 from .cases import CASES, DETECTION, ERROR_RATE, LIFT, RISK
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 ALL = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 FEW_BINS = {"num_bins": 9, "score_range": (0, 3)}
 

@@ -4,6 +4,8 @@ from keras import ops
 
 from keras_zigzag.metrics.streaming import exact_sums
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def total(index, value, num_bins=3):
     parts = exact_sums.bin_parts(

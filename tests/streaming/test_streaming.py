@@ -11,6 +11,8 @@ from tests.helpers import assert_config_round_trip
 from . import cases
 from .cases import CASES, DETECTION, LIFT, RISK
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 ALL = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 FEW_BINS = {"num_bins": 30, "score_range": (0, 2)}
 

@@ -9,6 +9,8 @@ from tests.zigzag.toys import (
     randomise,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def compiled(**kwargs):
     model = randomise(classifier(seed=0, **kwargs))

@@ -12,6 +12,8 @@ from tests.zigzag.toys import (
     weights_of,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 SIZE, BATCH_SIZE = 11, 4
 
 

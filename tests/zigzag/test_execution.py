@@ -14,6 +14,8 @@ from tests.zigzag.toys import (
     weights_of,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def trained(passes="both", size=22, **kwargs):
     """Weights and answers after three epochs on a partial last batch."""

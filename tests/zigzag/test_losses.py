@@ -13,6 +13,8 @@ from tests.zigzag.toys import (
     value_data,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def absolute_error(y_true, y_pred):
     return ops.mean(ops.abs(y_true - y_pred), axis=-1)

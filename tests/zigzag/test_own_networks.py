@@ -7,6 +7,8 @@ import keras_zigzag as kz
 from tests.helpers import assert_config_round_trip
 from tests.zigzag.toys import class_data, differ, fit_once, randomise
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 @keras.saving.register_keras_serializable("tests")
 class TwoInputs(keras.Model):

@@ -13,6 +13,8 @@ from tests.zigzag.toys import (
     weights_of,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def passes_by_hand(model, x, count):
     """The answers of `count` passes of a linear regression."""

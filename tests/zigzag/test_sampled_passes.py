@@ -14,6 +14,8 @@ from tests.zigzag.toys import (
     value_data,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def drawn(model, size):
     """Which rows of a training batch are blank, and the metric rows."""

@@ -19,6 +19,8 @@ from tests.zigzag.toys import (
     value_data,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 @keras.saving.register_keras_serializable("tests")
 def half_l1(first, second):

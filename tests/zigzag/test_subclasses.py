@@ -14,6 +14,8 @@ from tests.zigzag.toys import (
     weights_of,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def as_subclass(cls, passes="both"):
     """A linear regression of this class, with random weights."""

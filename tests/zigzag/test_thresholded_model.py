@@ -10,6 +10,8 @@ from tests.helpers import (
     assert_saved_in_fresh_process,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 @pytest.fixture(scope="module")
 def images():

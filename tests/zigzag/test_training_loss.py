@@ -13,6 +13,8 @@ from tests.zigzag.toys import (
     weights_of,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def test_loss_is_the_mean_of_the_two_terms():
     model, (x, y) = randomise(linear()), value_data()

@@ -14,6 +14,8 @@ from tests.zigzag.toys import (
     weights_of,
 )
 
+pytestmark = pytest.mark.first_quick_on("jax", "torch")
+
 
 def copies_its_prior(**kwargs):
     """A network that can do nothing but give back its prior."""
