@@ -55,13 +55,17 @@ def pytest_collection_modifyitems(items):
     seen = set()
     for item in items:
         quick_on = item.get_closest_marker("slow_but_on")
-        if quick_on and current not in quick_on.args:
+        is_slow = bool(quick_on) and current not in quick_on.args
+        for marker, group in (
+            ("first_quick_on", (item.parent, item.originalname)),
+            ("one_quick_on", item.path),
+        ):
+            found = item.get_closest_marker(marker)
+            if found and current in found.args and group in seen:
+                is_slow = True
+            seen.add(group)
+        if is_slow:
             item.add_marker(pytest.mark.slow)
-        first_on = item.get_closest_marker("first_quick_on")
-        test = (item.parent, getattr(item, "originalname", item.name))
-        if first_on and current in first_on.args and test in seen:
-            item.add_marker(pytest.mark.slow)
-        seen.add(test)
         marker = item.get_closest_marker("backend")
         if marker and current not in marker.args:
             names = " or ".join(marker.args)

@@ -7,7 +7,11 @@ from tests.widening.checker import check_widening
 from tests.widening.data import floats, integers
 from tests.widening.test_branches import entries
 
-pytestmark = pytest.mark.first_quick_on("jax", "torch")
+# JAX compiles each operation of each network.
+pytestmark = [
+    pytest.mark.first_quick_on("torch"),
+    pytest.mark.one_quick_on("jax"),
+]
 
 layers = keras.layers
 
