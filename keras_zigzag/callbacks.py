@@ -7,7 +7,11 @@ from typing import Any
 import keras
 
 from keras_zigzag.callback_order import move_to_front
-from keras_zigzag.evaluation.model_outputs import Score
+from keras_zigzag.evaluation.model_outputs import (
+    Score,
+    check_model,
+    check_output,
+)
 from keras_zigzag.evaluation.model_scores import Evaluation
 from keras_zigzag.evaluation.report import UncertaintyReport
 from keras_zigzag.metrics.inputs import NanPolicy
@@ -31,7 +35,8 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
 
     It evaluates after the first and the last epoch and every `frequency`-th.
     In between it logs the latest numbers again, so that loggers have their
-    columns in every row, and the patience of others counts epochs. What is
+    columns in every row, and the patience of others counts epochs: for three
+    evaluations without an improvement it is three times `frequency`. What is
     not defined after an epoch, as `val_raulc` without a single mistake, is
     missing from its logs.
 
@@ -113,6 +118,9 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
     def on_train_begin(self, logs: Any = None) -> None:
         self._latest = None
         self._warned_of = set()
+        # It would fail after every epoch in the same way.
+        check_model(self.model)
+        check_output(self.model, self._evaluation.output)
         move_to_front(self)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:

@@ -78,10 +78,20 @@ class ThresholdedModel(keras.Model):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         raise ValueError(
-            "A model with a threshold is for serving. Received: `compile` on "
+            "A model with a threshold is for serving. Received: training of "
             f"{self.name!r}. Compile and train the model that it was made of, "
             "its attribute `model`."
         )
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+        raise ValueError(
+            "A model with a threshold is for serving. Received: `evaluate` on "
+            f"{self.name!r}. Evaluate the model that it was made of, its "
+            "attribute `model`."
+        )
+
+    def fit(self, *args: Any, **kwargs: Any) -> Any:
+        self.compile()
 
     def input_signature(self) -> list[Any]:
         return self.model.input_signature()
@@ -161,8 +171,9 @@ def _as_numbers(threshold: Any) -> Any:
         threshold, "__float__"
     ):
         return [_as_numbers(one) for one in threshold]
+    is_number = not isinstance(threshold, (str, bytes, bool))
     try:
-        number = float(threshold)
+        number = float(threshold) if is_number else np.nan
     except (TypeError, ValueError):
         number = np.nan
     if np.isnan(number):
@@ -182,9 +193,13 @@ def _one_for_each(threshold: Any, outputs: Any) -> Any:
     try:
         keras.tree.assert_same_structure(limits, outputs)
     except (ValueError, TypeError):
-        names = keras.tree.map_structure(lambda _: "…", outputs)
+        expected = "a number"
+        if isinstance(outputs, dict):
+            expected = f"a dict with the keys {list(outputs)}, or a number"
+        elif isinstance(outputs, (list, tuple)):
+            expected = f"a list of {len(outputs)} numbers, or one number"
         raise ValueError(
             "There must be one threshold for each output, or a single one. "
-            f"Expected: {names}. Received: threshold={threshold!r}"
+            f"Expected: {expected}. Received: threshold={threshold!r}"
         ) from None
     return limits

@@ -93,16 +93,29 @@ def threshold_at_false_alarm_rate(
     (95.0, 0.96)
     """
     _check_inside("rate", rate)
-    scores, _ = _sorted_scores(id_uncertainty, "id_uncertainty", nan_policy)
+    return _lowest(
+        id_uncertainty, "id_uncertainty", rate, confidence, nan_policy
+    )
+
+
+def _lowest(
+    uncertainty: Any,
+    name: str,
+    rate: float,
+    confidence: float | None,
+    nan_policy: NanPolicy,
+) -> Threshold:
+    """The lowest threshold that rejects a share of at most `rate`."""
+    scores, _ = _sorted_scores(uncertainty, name, nan_policy)
     bounds = _bounds_of_false_alarms(len(scores), confidence)
     allowed = np.flatnonzero(bounds <= rate * (1 + 1e-12))
     if not allowed.size or not scores[allowed[0]] < np.inf:
         raise ValueError(
-            f"No finite threshold keeps `rate={rate!r}` with "
-            f"`confidence={confidence!r}` on so few finite scores. Expected: "
-            f"{_samples_needed(rate, confidence)} or more. Received: "
-            f"{np.count_nonzero(np.isfinite(scores))}. Pass more samples, or "
-            "allow a higher rate."
+            f"No finite threshold rejects at most {rate:.4g} of new samples "
+            f"with `confidence={confidence!r}` on so few finite scores. "
+            f"Expected: {_samples_needed(rate, confidence)} or more. Received: "
+            f"{np.count_nonzero(np.isfinite(scores))} of {len(scores)}. Pass "
+            "more samples, or let it reject more."
         )
     place = int(allowed[0])
     accepted = int(np.searchsorted(scores, scores[place], side="right"))
@@ -145,8 +158,8 @@ def threshold_at_coverage(
     89.0
     """
     _check_inside("coverage", coverage)
-    return threshold_at_false_alarm_rate(
-        uncertainty, 1 - coverage, confidence, nan_policy
+    return _lowest(
+        uncertainty, "uncertainty", 1 - coverage, confidence, nan_policy
     )
 
 
@@ -203,6 +216,11 @@ def threshold_at_risk(
         )
     losses = as_errors(loss, "loss")
     _check_confidence(confidence)
+    if confidence is not None and risk >= 1:
+        raise ValueError(
+            "With a `confidence` losses are in [0, 1], and `risk` is the mean "
+            f"loss to keep, below 1. Received: risk={risk!r}"
+        )
     if confidence is not None and losses.max() > 1:
         raise ValueError(
             "With a `confidence`, `loss` must be in [0, 1]: 1 where the "
@@ -227,8 +245,8 @@ def threshold_at_risk(
         raise ValueError(
             f"No threshold keeps `risk={risk!r}` with "
             f"`confidence={confidence!r}` on these {len(scores)} samples. "
-            f"Received: a mean loss of {losses.mean():.3g}. Pass more "
-            "samples, or allow a higher risk."
+            f"Received: a mean loss of {losses.mean():.3g}, where 1 is wrong "
+            "and 0 is right. Pass more samples, or allow a higher risk."
         )
     count, mean = int(counts[chosen]), float(means[chosen])
     if confidence is not None:

@@ -156,6 +156,7 @@ def test_p_values_and_bounds_say_the_same(mean, binary):
         (lambda f: f.threshold_at_risk([0], [1.0], risk=0.0), "risk=0.0"),
         (lambda f: f.threshold_at_risk([0, 1], [1.0]), r"shape \(1,\)"),
         (lambda f: f.threshold_at_risk([3.0], [1.0]), "largest loss of 3.0"),
+        (lambda f: f.threshold_at_risk([1], [1.0], 5), "below 1. Received: ri"),
         (lambda f: f.threshold_at_risk([-1], [1.0]), "must not be negative"),
         (lambda f: f.threshold_at_risk([0] * 5, range(5)), "mean loss of 0"),
         (lambda f: f.threshold_at_risk(["a"], [1.0]), "real numbers"),

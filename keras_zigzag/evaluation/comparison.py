@@ -160,6 +160,8 @@ def compare(
     >>> keras_zigzag.compare([first, second], metrics=["raulc"])
     <Comparison of ['a', 'b']>
     """
+    if isinstance(metrics, str):
+        metrics = [metrics]
     by_name = _by_name(reports)
     every = [report for seeds in by_name.values() for report in seeds]
     known = in_order(key for report in every for key in report)
@@ -181,8 +183,7 @@ def compare(
 def _by_name(reports: Any) -> Reports:
     if isinstance(reports, Mapping):
         result = {
-            name: [seeds] if isinstance(seeds, UncertaintyReport) else [*seeds]
-            for name, seeds in reports.items()
+            name: _as_list(seeds, name) for name, seeds in reports.items()
         }
     else:
         reports = list(reports)
@@ -200,6 +201,19 @@ def _by_name(reports: Any) -> Reports:
             f"{ {name: len(seeds) for name, seeds in result.items()} }."
         )
     return result
+
+
+def _as_list(seeds: Any, name: str) -> list[UncertaintyReport]:
+    if isinstance(seeds, UncertaintyReport):
+        return [seeds]
+    if isinstance(seeds, (list, tuple)) and all(
+        isinstance(report, UncertaintyReport) for report in seeds
+    ):
+        return list(seeds)
+    raise ValueError(
+        "Reports are what `evaluate_uncertainty` and `evaluate_scores` return. "
+        f"Received: under {name!r} an object of type {type(seeds).__name__}."
+    )
 
 
 def _cell(seeds: Sequence[UncertaintyReport], key: str) -> Cell:

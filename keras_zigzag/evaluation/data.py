@@ -92,8 +92,9 @@ class Batches:
             y = weight = None
         elif y is None:
             raise ValueError(
-                f"{self.what} must be `(x, y)`, `(x, y, sample_weight)` or a "
-                "data set of these. Received: inputs without targets."
+                f"{self.what} must be one tuple, `(x, y)` or "
+                "`(x, y, sample_weight)`, or a data set of these. "
+                "Received: inputs without targets."
             )
         arrays = _arrays(x), _arrays(y), _arrays(weight)
         self._check_lengths(arrays)
@@ -105,8 +106,9 @@ class Batches:
         ]
         if len(set(sizes)) > 1:
             raise ValueError(
-                f"All arrays of {self.what} must have as many samples. "
-                f"Received: {sizes} samples."
+                f"The arrays of {self.what} must have the same number of "
+                f"samples each. Received: {sizes} samples. Several OOD sets "
+                "are given as a dict from names to sets."
             )
         if not sizes or sizes[0] == 0:
             raise ValueError(f"There are no samples in {self.what}.")

@@ -15,6 +15,7 @@ from keras_zigzag.priors.joint_prior import JointPrior
 from keras_zigzag.priors.losses import ignored_class, loss_from_logits
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
 from keras_zigzag.priors.value_prior import ValuePrior
+from keras_zigzag.thresholded_model import ThresholdedModel
 
 Score = str | Callable[[Any], Any] | None
 SCORES = ("uncertainty", "entropy")
@@ -23,6 +24,29 @@ TASK_OF_PRIOR = (
     (BinaryPrior, "binary"),
     (ValuePrior, "regression"),
 )
+
+
+def check_model(model: Any) -> None:
+    """Raises a `ValueError` for what cannot be evaluated."""
+    if isinstance(model, ThresholdedModel):
+        raise ValueError(
+            "A model with a threshold is for serving. Received: "
+            f"{model.name!r}. Evaluate the model that it was made of, its "
+            "attribute `model`; for a threshold there are "
+            "`metrics.risk_coverage_curve` and its `accept` of a test set."
+        )
+    if not isinstance(model, keras.Model):
+        raise ValueError(
+            "`model` must be a Keras model. Received: an object of type "
+            f"{type(model).__name__}. For arrays use `evaluate_scores`."
+        )
+
+
+def check_output(model: Any, output: Any) -> None:
+    """Raises a `ValueError` if one of several outputs must be chosen."""
+    prior = getattr(model, "prior", None)
+    if isinstance(prior, JointPrior):
+        _part_of_structure(prior.priors, output)
 
 
 def predict_batch(model: Any, x: Any) -> Any:

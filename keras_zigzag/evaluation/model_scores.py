@@ -13,6 +13,7 @@ from keras_zigzag.evaluation.model_outputs import (
     OutputReader,
     Score,
     answers_of,
+    check_model,
     model_inputs,
     predict_batch,
 )
@@ -141,6 +142,7 @@ class Evaluation:
         verbose: int = 0,
     ) -> UncertaintyReport:
         """One pass over each set."""
+        check_model(model)
         answers = answers_of(model, self.task, self.output, self.from_logits)
         scorer = Scorer(
             model, OutputReader(answers, self.score, self.output), verbose

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import entr, expit, softmax
 
-from keras_zigzag.metrics.inputs import Array, as_numbers, as_weight
+from keras_zigzag.metrics.inputs import Array, as_errors, as_numbers
 
 # How far the sum of probabilities may be from one, by the precision.
 SINGLE_ROUNDING, HALF_ROUNDING = 1e-5, 2e-2
@@ -112,7 +112,23 @@ def places(
         weight=_weights(sample_weight, shape),
         entropy=None if entropy is None else entropy.ravel(),
     )
-    return _without_ignored(answers, result)
+    result = _without_ignored(answers, result)
+    if answers.task == "classification":
+        _check_labels(result)
+    return result
+
+
+def _check_labels(result: Places) -> None:
+    labels, num_classes = result.targets, result.prediction.shape[-1]
+    if result.prediction.ndim == 1 or not labels.size:
+        return
+    if labels.min() < 0 or labels.max() >= num_classes:
+        raise ValueError(
+            f"The targets must lie in 0…{num_classes - 1}, since there are "
+            f"{num_classes} classes. Received: labels from {labels.min()} to "
+            f"{labels.max()}. For a label that stands for no class give "
+            "`ignore_class`."
+        )
 
 
 def joined(parts: Sequence[Places]) -> Places:
@@ -148,6 +164,11 @@ def flat_scores(
     score = score.astype("float64").ravel()
     sample = np.repeat(np.arange(num_samples), len(score) // num_samples)
     return score, sample
+
+
+def num_axes_of_places(uncertainty: Any, prediction: Any) -> int:
+    """1 for one uncertainty per sample, more where the task is dense."""
+    return len(_places_shape(uncertainty, prediction))
 
 
 def _places_shape(uncertainty: Any, prediction: Any) -> tuple[int, ...]:
@@ -227,9 +248,10 @@ def _check_same_width(targets: Array, prediction: Array) -> None:
 
 
 def _weights(sample_weight: Any, shape: tuple[int, ...]) -> Array | None:
-    weight = as_weight(sample_weight, "sample_weight")
-    if weight is None:
+    if sample_weight is None:
         return None
+    # All of a batch may be 0, if not all of the set.
+    weight = as_errors(sample_weight, "sample_weight")
     if weight.shape == (*shape, 1):
         weight = weight[..., 0]
     if weight.shape != shape[: weight.ndim]:
@@ -246,6 +268,10 @@ def _without_ignored(answers: Answers, result: Places) -> Places:
     if answers.ignore_class is None or answers.task != "classification":
         return result
     kept = result.targets != answers.ignore_class
+    return _rows_of(result, kept)
+
+
+def _rows_of(result: Places, kept: Array) -> Places:
     rows = {
         name: value[kept]
         for name, value in vars(result).items()

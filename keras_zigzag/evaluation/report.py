@@ -11,7 +11,12 @@ from keras_zigzag.evaluation import (
     report_text,
     tables,
 )
-from keras_zigzag.evaluation.hints import repeated_sets, swapped_sets
+from keras_zigzag.evaluation.hints import (
+    backward_ranking,
+    constant_scores,
+    repeated_sets,
+    swapped_sets,
+)
 from keras_zigzag.evaluation.metric_sets import evaluate
 from keras_zigzag.evaluation.samples import Samples
 from keras_zigzag.metrics.inputs import Array
@@ -80,7 +85,9 @@ class UncertaintyReport(Mapping[str, float]):
         values, missing = evaluate(samples)
         hints = [
             *kwargs.pop("hints", ()),
-            *swapped_sets(values),
+            *constant_scores(samples),
+            *backward_ranking(values),
+            *swapped_sets(values, samples),
             *repeated_sets(samples),
         ]
         return cls(values, samples.task, name, missing, hints, **kwargs)._with(

@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 from keras_zigzag.evaluation.places import Places
-from keras_zigzag.metrics.inputs import Array, NanPolicy
+from keras_zigzag.metrics.inputs import Array, NanPolicy, as_weight
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +36,16 @@ class Samples:
     id: Places
     ood: dict[str, OodScores]
     nan_policy: NanPolicy = "raise"
+
+    def __post_init__(self) -> None:
+        if not len(self.id.uncertainty):
+            raise ValueError(
+                "There are no places left in the ID set: all of them have the "
+                "label that is ignored. Received: "
+                f"{self.id.num_samples} samples."
+            )
+        if self.id.weight is not None:
+            as_weight(self.id.weight, "sample_weight")
 
     @functools.cached_property
     def loss(self) -> Array:

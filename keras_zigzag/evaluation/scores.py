@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keras_zigzag.evaluation.places import Answers, flat_scores, places
+from keras_zigzag.evaluation.places import (
+    Answers,
+    flat_scores,
+    num_axes_of_places,
+    places,
+)
 from keras_zigzag.evaluation.report import UncertaintyReport
 from keras_zigzag.evaluation.samples import OodScores, Samples
 from keras_zigzag.metrics.inputs import NanPolicy, as_scores
@@ -66,11 +71,12 @@ def evaluate_scores(
     """
     answers = Answers(task, from_logits, ignore_class)
     as_scores(uncertainty, nan_policy=nan_policy)
+    is_dense = num_axes_of_places(uncertainty, prediction) > 1
     samples = Samples(
         task,
         places(answers, targets, prediction, uncertainty, sample_weight),
         {
-            key: _ood_scores(scores, key, nan_policy)
+            key: _ood_scores(scores, key, nan_policy, is_dense)
             for key, scores in named_sets(ood_uncertainty).items()
         },
         nan_policy,
@@ -93,7 +99,15 @@ def named_sets(sets: Any) -> dict[str, Any]:
     return dict(sets)
 
 
-def _ood_scores(scores: Any, name: str, nan_policy: NanPolicy) -> OodScores:
+def _ood_scores(
+    scores: Any, name: str, nan_policy: NanPolicy, is_dense: bool
+) -> OodScores:
     what = f"ood_uncertainty[{name!r}]"
-    as_scores(scores, what, nan_policy)
+    shape = as_scores(scores, what, nan_policy).shape
+    # A column is one score per sample.
+    if not is_dense and shape[1:] not in ((), (1,)):
+        raise ValueError(
+            f"`{what}` must hold one uncertainty per sample, as `uncertainty` "
+            f"does: the model's output, not its inputs. Received: shape {shape}"
+        )
     return OodScores(*flat_scores(scores, name=what))

@@ -23,6 +23,9 @@ def number(value: float | None) -> str:
 
 def markdown(header: Sequence[str], rows: Rows) -> str:
     """A Markdown table that is aligned, so that a terminal can show it."""
+    header, *rows = (
+        [cell.replace("|", r"\|") for cell in row] for row in (header, *rows)
+    )
     columns = zip(header, *rows, strict=True)
     widths = [max(map(len, column)) for column in columns]
     rule = ["-" * (width + 2) for width in widths]

@@ -126,7 +126,9 @@ def as_weight(values: Any, name: str = "sample_weight") -> Array | None:
 def flat(**arrays: Array | None) -> list[Any]:
     """The arrays with a single axis, after a check that their shapes agree.
 
-    Without it, `(N, 1)` against `(N,)` would broadcast to `(N, N)`.
+    Without it, `(N, 1)` against `(N,)` would broadcast to `(N, N)`. Samples
+    whose weight, the array of a name that ends so, is 0 are left out: they
+    are not there.
 
     Args:
         **arrays: Arrays by the names that the error uses, or `None`.
@@ -140,8 +142,13 @@ def flat(**arrays: Array | None) -> list[Any]:
         raise ValueError(
             f"There must be one value per sample in each. Received: {listed}."
         )
+    kept: Any = slice(None)
+    for name, array in arrays.items():
+        if name.endswith("weight") and array is not None and not array.all():
+            kept = array.ravel() != 0
     return [
-        None if array is None else array.ravel() for array in arrays.values()
+        None if array is None else array.ravel()[kept]
+        for array in arrays.values()
     ]
 
 

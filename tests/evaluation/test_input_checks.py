@@ -15,7 +15,7 @@ def evaluate(ood):
 def test_nothing_to_say():
     # Warnings are errors in tests.
     *_, ood = sets()
-    assert all("ROC-AUC" in hint for hint in evaluate(ood).hints)
+    assert not any("inputs" in hint for hint in evaluate(ood).hints)
 
 
 @pytest.mark.parametrize("change", [(255, 0), (0.1, 0), (1, 100)])

@@ -189,6 +189,18 @@ def test_one_pass_over_each_set(monkeypatch):
     assert rows == [32, 32, 6, 32, 3]
 
 
+def test_batches_whose_weights_are_all_zero():
+    x, y, _ = sets()
+    weight = np.ones(len(y))
+    weight[:8] = 0.0
+    model = compiled_classifier()
+    reports = [
+        kz.evaluate_uncertainty(model, (x, y, weight), batch_size=size)
+        for size in (8, len(y))
+    ]
+    assert dict(reports[0]) == pytest.approx(dict(reports[1]))
+
+
 def test_progress_bar(capsys):
     x, y, _ = sets()
     kz.evaluate_uncertainty(compiled_classifier(), (x, y), verbose=1)

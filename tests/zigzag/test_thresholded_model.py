@@ -72,11 +72,18 @@ def test_the_model_goes_on_by_itself(images):
     thresholded = model.with_threshold(0.2)
     before = model.predict(x, verbose=0)
     assert set(before) == {"prediction", "uncertainty"}
-    with pytest.raises(ValueError, match="is for serving"):
-        thresholded.compile("adam", "mse")
+    labels = np.zeros(len(x))
+    for call in (
+        lambda: thresholded.compile("adam", "mse"),
+        lambda: thresholded.fit(x, labels),
+        lambda: thresholded.evaluate(x, labels),
+        lambda: kz.evaluate_uncertainty(thresholded, (x, labels)),
+    ):
+        with pytest.raises(ValueError, match="is for serving.*`model`"):
+            call()
 
 
-@pytest.mark.parametrize("threshold", ["high", None, np.nan, {"a": "b"}])
+@pytest.mark.parametrize("threshold", ["0.3", True, None, np.nan, {"a": "b"}])
 def test_not_a_number(images, threshold):
     with pytest.raises(ValueError, match="must be a number"):
         images.model.with_threshold(threshold)

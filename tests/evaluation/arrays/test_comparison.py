@@ -89,3 +89,14 @@ def test_html_and_repr():
 def test_bad_input(reports, metrics, message):
     with pytest.raises(ValueError, match=message):
         kz.compare(reports, metrics)
+
+
+def test_reports_are_what_is_compared():
+    with pytest.raises(ValueError, match="under 'a' an object of type dict"):
+        kz.compare({"a": {"raulc": 0.3}})
+
+
+def test_a_bar_in_a_name_does_not_end_its_cell():
+    report = kz.evaluate_scores([0, 1], [0, 0], [1, 2], name="a|b")
+    *_, row = kz.compare([report], "accuracy").to_markdown().splitlines()
+    assert row.startswith(r"| a\|b ")

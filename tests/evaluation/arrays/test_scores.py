@@ -232,3 +232,56 @@ class TestBadInput:
         labels, p, u, _ = classification()
         (hint,) = kz.evaluate_scores(labels, p, u, {"noise": u}).hints
         assert "'noise'" in hint and "twice" in hint
+
+
+class TestWhatIsLeftOut:
+    def test_a_weight_of_zero_is_no_sample(self):
+        y, p, u = [0.0, 1.0, 0.0, 9.0], [1.0, 2.0, 5.0, 1.0], [1.0, 2, 3, 9]
+        weighted = kz.evaluate_scores(
+            y, p, u, task="regression", sample_weight=[1, 1, 1, 0]
+        )
+        without = kz.evaluate_scores(y[:3], p[:3], u[:3], task="regression")
+        assert dict(weighted) == pytest.approx(dict(without))
+        assert weighted.missing == without.missing
+
+    def test_what_is_constant_but_for_weights_of_zero_is_missing(self):
+        report = kz.evaluate_scores(
+            [0.0, 0.0, 1.0],
+            [0.0, 0.0, 5.0],
+            [1, 2, 3],
+            task="regression",
+            sample_weight=[1, 1, 0],
+        )
+        assert {"pearson", "spearman", "ause"} <= set(report.missing)
+        assert all(np.isfinite(value) for value in report.values())
+
+    def test_nothing_left(self):
+        with pytest.raises(ValueError, match="no places left.*2 samples"):
+            kz.evaluate_scores(
+                [255, 255], [[0.9, 0.1]] * 2, [0.1, 0.2], ignore_class=255
+            )
+
+    @pytest.mark.parametrize("label", [-1, 2])
+    def test_labels_that_are_no_classes(self, label):
+        with pytest.raises(ValueError, match="0…1.*Received.*ignore_class"):
+            kz.evaluate_scores([0, label], [[0.9, 0.1]] * 2, [0.1, 0.2])
+
+
+class TestHints:
+    def test_scores_that_are_all_the_same(self):
+        labels, p, u, _ = classification()
+        (hint,) = kz.evaluate_scores(labels, p, 0 * u, {"o": 0 * u[:9]}).hints
+        assert "All uncertainties are 0" in hint
+
+    def test_scores_that_rank_backwards(self):
+        labels, p, _, _ = classification(size=200)
+        correct = p.argmax(axis=-1) == labels
+        (hint,) = kz.evaluate_scores(labels, p, correct).hints
+        assert "below 0" in hint
+
+    def test_images_in_the_place_of_scores(self):
+        labels, p, u, _ = classification()
+        with pytest.raises(
+            ValueError, match=r"one.*\(9, 8, 8, 1\)"
+        ):
+            kz.evaluate_scores(labels, p, u, {"o": np.zeros((9, 8, 8, 1))})
