@@ -281,7 +281,5 @@ class TestHints:
 
     def test_images_in_the_place_of_scores(self):
         labels, p, u, _ = classification()
-        with pytest.raises(
-            ValueError, match=r"one.*\(9, 8, 8, 1\)"
-        ):
+        with pytest.raises(ValueError, match=r"one.*\(9, 8, 8, 1\)"):
             kz.evaluate_scores(labels, p, u, {"o": np.zeros((9, 8, 8, 1))})
