@@ -1,3 +1,4 @@
+from keras_zigzag import baselines as baselines
 from keras_zigzag import callbacks as callbacks
 from keras_zigzag import distances as distances
 from keras_zigzag import metrics as metrics

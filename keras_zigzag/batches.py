@@ -27,6 +27,12 @@ class TrainingInputs(NamedTuple):
     metric_rows: Any
 
 
+class LossInputs(NamedTuple):
+    """A batch for the loss, which may need more than the prediction."""
+
+    inputs: Any
+
+
 class ScoringInputs(NamedTuple):
     """A batch to be predicted with its uncertainty."""
 
@@ -79,6 +85,8 @@ def seeing_loss_rows(compute_loss: Callable) -> Callable:
     ) -> Any:
         if isinstance(x, TrainingInputs):
             x = self.loss_inputs(x)
+        elif isinstance(x, LossInputs):
+            x = x.inputs
         return compute_loss(self, x, y, y_pred, sample_weight, *args, **kwargs)
 
     return _marked(wrapper)
@@ -99,6 +107,8 @@ def seeing_metric_rows(compute_metrics: Callable) -> Callable:
             x, y, y_pred, sample_weight = self.take_rows(
                 (self.loss_inputs(x), y, y_pred, sample_weight), x.metric_rows
             )
+        elif isinstance(x, LossInputs):
+            x = x.inputs
         return compute_metrics(self, x, y, y_pred, sample_weight)
 
     return _marked(wrapper)

@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_zigzag.batches import (
     SEES_USER_ROWS,
+    LossInputs,
     RowTaker,
     ScoringInputs,
     TrainingInputs,
@@ -43,6 +44,8 @@ class UncertaintyModel(keras.Model):
 
     A method implements `call_prediction` and `estimate`, and where training
     needs more than the user's batch, `training_batch` and `call_training`.
+    Where the loss needs more than the prediction, batches of `LossInputs` go
+    through `call_loss`.
 
     Args:
         **kwargs: Arguments of `keras.Model`.
@@ -85,11 +88,21 @@ class UncertaintyModel(keras.Model):
         """Turns the user's batch into what a training step takes."""
         return x, y, sample_weight
 
+    def test_batch(
+        self, x: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        """Turns the user's batch into what a step of `evaluate` takes."""
+        return x, y, sample_weight
+
     def call_training(
         self, inputs: TrainingInputs, training: bool | None = None
     ) -> Any:
         """The outputs that the loss compares with the targets."""
         return self.call_prediction(inputs.inputs, training)
+
+    def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
+        """As `call_prediction`, with all that the loss needs besides."""
+        return self.call_prediction(inputs, training)
 
     def loss_inputs(self, inputs: TrainingInputs) -> Any:
         """The inputs row by row with the outputs, for `compute_loss`."""
@@ -112,6 +125,8 @@ class UncertaintyModel(keras.Model):
             return self.call_with_uncertainty(inputs.inputs)
         if isinstance(inputs, TrainingInputs):
             return self.call_training(inputs, training)
+        if isinstance(inputs, LossInputs):
+            return self.call_loss(inputs.inputs, training)
         return self.call_prediction(inputs, training)
 
     def call_with_uncertainty(self, inputs: Any) -> dict[str, Any]:
@@ -176,6 +191,13 @@ class UncertaintyModel(keras.Model):
             state, lambda: self.training_batch(x, y, sample_weight)
         )
         return super().train_step(
+            *state, keras.utils.pack_x_y_sample_weight(*batch)
+        )
+
+    def test_step(self, *args: Any) -> Any:
+        *state, data = args
+        batch = self.test_batch(*keras.utils.unpack_x_y_sample_weight(data))
+        return super().test_step(
             *state, keras.utils.pack_x_y_sample_weight(*batch)
         )
 

@@ -75,10 +75,12 @@ def answers_of(
 ) -> Answers:
     """How to read the predictions of a model.
 
-    What is not given is taken from the prior of a `ZigZagModel` and from the
-    loss that the model was compiled with.
+    What is not given is taken from the prior of a `ZigZagModel`, from what
+    other methods know of the answers, and from the loss that the model was
+    compiled with.
     """
-    prior = _part(getattr(model, "prior", None), output)
+    known = getattr(model, "answers", model)
+    prior = _part(getattr(known, "prior", None), output)
     loss = _loss(model, output)
     if task is None:
         task = _task(prior, loss)

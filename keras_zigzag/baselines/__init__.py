@@ -1,0 +1,2 @@
+from keras_zigzag.baselines.gaussian import GaussianNLL as GaussianNLL
+from keras_zigzag.baselines.single_model import SingleModel as SingleModel

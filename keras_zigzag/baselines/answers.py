@@ -1,0 +1,224 @@
+"""What the outputs of a base model mean, one by one."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_zigzag.baselines.gaussian import (
+    GaussianNLL,
+    GaussianOutputs,
+    StackGaussian,
+    is_gaussian_loss,
+)
+from keras_zigzag.priors.binary_prior import BinaryPrior
+from keras_zigzag.priors.joint_prior import JointPrior
+from keras_zigzag.priors.prior import Prior, only
+from keras_zigzag.priors.resolve import TASKS, output_keys, resolve
+from keras_zigzag.priors.value_prior import ValuePrior
+
+Tensor = Any
+
+
+class Answers:
+    """How to read, check and score the outputs of a model.
+
+    The priors know how targets and outputs of each task look, so they are
+    asked; nothing here is an input of a network. Keras does not see them:
+    they have no weights to be saved.
+
+    Args:
+        model: Functional model with the outputs of the base model.
+        task: `"classification"`, `"regression"` or `"binary"`, or a list or
+            dict of them with one per output.
+        variance: Boolean. Whether a variance is predicted beside each value.
+            Defaults to `False`.
+
+    Attributes:
+        tasks: List with the task of each output, in the order in which Keras
+            flattens them.
+    """
+
+    def __init__(self, model: keras.Model, task: Any, variance: bool = False):
+        self.output = model.output
+        self.prior = resolve(model, prior=_readers(model, task))
+        joint = isinstance(self.prior, JointPrior)
+        self.priors: list[Prior] = (
+            keras.tree.flatten(self.prior.priors) if joint else [self.prior]
+        )
+        self.tasks = [_task_of(prior) for prior in self.priors]
+        self.variance = variance and "regression" in self.tasks
+        self._stack = StackGaussian(dtype="float32")
+
+    def flat(self, structure: Any) -> list[Any]:
+        return keras.tree.flatten(structure)
+
+    def pack(self, entries: list[Any]) -> Any:
+        return keras.tree.pack_sequence_as(self.output, entries)
+
+    def outputs(self, network_outputs: Any) -> Any:
+        """What a loss needs: `GaussianOutputs`, or the prediction."""
+        if not self.variance:
+            return network_outputs
+        prediction, log_variances = network_outputs
+        return GaussianOutputs(prediction, keras.tree.flatten(log_variances))
+
+    def for_loss(self, outputs: Any) -> Any:
+        """One tensor per output, as the losses take them.
+
+        A prediction alone, without its variance, counts with a variance of 1.
+        """
+        if not self.variance:
+            return outputs
+        if isinstance(outputs, GaussianOutputs):
+            log_variances = iter(outputs.log_variances)
+        else:
+            log_variances = iter(
+                ops.zeros_like(leaf)
+                for leaf, task in zip(
+                    self.flat(outputs), self.tasks, strict=True
+                )
+                if task == "regression"
+            )
+        leaves = self.flat(prediction_of(outputs))
+        return self.pack(
+            [
+                self._stack([leaf, next(log_variances)])
+                if task == "regression"
+                else leaf
+                for leaf, task in zip(leaves, self.tasks, strict=True)
+            ]
+        )
+
+    def probabilities(self, index: int, leaf: Tensor) -> Tensor:
+        """`(batch_size, ..., num_labels, num_outcomes)`, float32."""
+        prior = self.priors[index]
+        if not isinstance(prior, BinaryPrior):
+            return ops.expand_dims(prior.probabilities(leaf), -2)
+        yes = prior.answer(leaf)
+        if not prior.from_logits:
+            return ops.stack([yes, 1.0 - yes], axis=-1)
+        logits = prior._with_channel_axis(ops.cast(leaf, "float32"))
+        return ops.stack([yes, ops.sigmoid(-logits)], axis=-1)
+
+    def values(self, index: int, leaf: Tensor) -> Tensor:
+        """`(batch_size, ..., num_values)`, float32."""
+        return self.priors[index].answer(leaf)
+
+    def from_logits(self, index: int) -> bool:
+        return getattr(self.priors[index], "from_logits", False)
+
+    def check_targets(self, targets: Any, loss: Any) -> None:
+        """Raises a `ValueError` if these, or `None`, cannot be the targets."""
+        if targets is None:
+            raise ValueError(
+                "Training needs targets. Received: y=None. Pass `fit(x, y)`, "
+                "or a data set of `(inputs, targets)`."
+            )
+        self.prior.check_targets(targets, loss)
+
+    def check_loss(self, loss: Any) -> None:
+        """Raises a `ValueError` if the loss contradicts the outputs."""
+        self.prior.check_loss(loss)
+        if not self.variance:
+            return
+        for task, its_loss in zip(
+            self.tasks, self._flat_loss(loss), strict=True
+        ):
+            if task == "regression" and not (
+                its_loss is None or is_gaussian_loss(its_loss)
+            ):
+                raise ValueError(
+                    "Each value is predicted with its variance, which this "
+                    f"loss would leave untrained. Received: loss={its_loss!r}."
+                    " Leave the loss out, or give 'gaussian_nll' or a "
+                    "function of your own of `(targets, outputs)` with "
+                    "outputs of shape `(batch_size, ..., num_values, 2)`, "
+                    "mean and log-variance."
+                )
+
+    def with_gaussian_loss(self, loss: Any) -> Any:
+        """The loss with `GaussianNLL` for values that have none or its name."""
+        if not self.variance:
+            return loss
+        if len(self.tasks) == 1 and not isinstance(self.output, dict):
+            return _gaussian(only(loss) if loss is not None else None)
+        losses = [
+            _gaussian(one) if task == "regression" else one
+            for task, one in zip(self.tasks, self._flat_loss(loss), strict=True)
+        ]
+        if isinstance(loss, dict) and not isinstance(self.output, dict):
+            return dict(zip(self.prior.output_names, losses, strict=True))
+        return self.pack(losses)
+
+    def _flat_loss(self, loss: Any) -> list[Any]:
+        if isinstance(self.prior, JointPrior):
+            return self.prior._loss_per_output(loss)
+        return [only(loss) if loss is not None else None]
+
+
+def prediction_of(outputs: Any) -> Any:
+    """The part of a network's outputs that metrics see."""
+    is_gaussian = isinstance(outputs, GaussianOutputs)
+    return outputs.prediction if is_gaussian else outputs
+
+
+def one_per_output(given: Any, answers: Answers, name: str) -> list[Any]:
+    """An option for each output in the order in which Keras flattens them.
+
+    Args:
+        given: One entry for all outputs, or a list or dict of them.
+        answers: `Answers` of the model.
+        name: String. What the option is called.
+    """
+    if not isinstance(given, (list, tuple, dict)):
+        return [given] * len(answers.tasks)
+    keys = (
+        output_keys(answers.output)
+        if isinstance(answers.output, (list, tuple, dict))
+        else [0]
+    )
+    entries = given if isinstance(given, dict) else dict(enumerate(given))
+    if set(entries) != set(keys):
+        raise ValueError(
+            f"Give one `{name}` for all outputs, or one for each of {keys}. "
+            f"Received: {name}={given!r}"
+        )
+    return [entries[key] for key in keys]
+
+
+def _readers(model: keras.Model, task: Any) -> Any:
+    """Priors, or their names, in the structure of the tasks."""
+    several = isinstance(model.output, dict) or len(model.outputs) > 1
+    if several and isinstance(task, str):
+        keys = output_keys(model.output)
+        is_dict = isinstance(model.output, dict)
+        task = dict.fromkeys(keys, task) if is_dict else [task for _ in keys]
+    if task is None:
+        raise ValueError(
+            f"Say what the model predicts: `task=` one of {sorted(TASKS)}, "
+            "with several outputs a list or dict of them. Received: task=None"
+        )
+    return keras.tree.map_structure(_reader, task)
+
+
+def _reader(task: Any) -> Any:
+    if not isinstance(task, str) or task not in TASKS:
+        raise ValueError(
+            f"Unknown task. Expected one of {sorted(TASKS)}. "
+            f"Received: task={task!r}"
+        )
+    if task == "regression":
+        # The targets stay as they are, so there is nothing to adapt.
+        return ValuePrior(mean=0.0, variance=1.0)
+    return TASKS[task]
+
+
+def _task_of(prior: Prior) -> str:
+    if isinstance(prior, ValuePrior):
+        return "regression"
+    return "binary" if isinstance(prior, BinaryPrior) else "classification"
+
+
+def _gaussian(loss: Any) -> Any:
+    return GaussianNLL() if loss in (None, "gaussian_nll") else loss

@@ -1,0 +1,275 @@
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_zigzag.baselines import scores
+from keras_zigzag.baselines.answers import (
+    Answers,
+    one_per_output,
+    prediction_of,
+)
+from keras_zigzag.baselines.bases import (
+    check_options,
+    copy_base,
+    deserialized,
+    input_specs,
+)
+from keras_zigzag.baselines.gaussian import clipped
+from keras_zigzag.baselines.heads import (
+    logits_before,
+    with_log_variances,
+    with_logits,
+)
+from keras_zigzag.batches import LossInputs
+from keras_zigzag.graphs import functional_view
+from keras_zigzag.uncertainty_model import UncertaintyModel
+
+Tensor = Any
+SCORES = {
+    "classification": ("entropy", "max_probability", "energy"),
+    "binary": ("entropy", "max_probability"),
+    "regression": ("standard_deviation", "variance"),
+}
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class SingleModel(UncertaintyModel):
+    """What one ordinary network says of its own uncertainty.
+
+    A classifier is scored by its own probabilities or logits. A regression
+    gets a second head, which predicts the logarithm of the variance of each
+    value, and both are trained with the Gaussian likelihood: `compile`
+    without a loss, or with `"gaussian_nll"`. Give targets of about unit
+    scale, since the variance starts at 1.
+
+    Make one with `SingleModel.from_model`.
+
+    Reference: [Hendrycks & Gimpel, 2017](https://arxiv.org/abs/1610.02136),
+    [Liu et al., 2020](https://arxiv.org/abs/2010.03759) for the energy,
+    [Kendall & Gal, 2017](https://arxiv.org/abs/1703.04977) for the variance.
+
+    Args:
+        network: Functional model; if values are among its outputs, one with
+            the outputs `[prediction, [log-variances]]`.
+        task: `"classification"`, `"regression"` or `"binary"`; with several
+            outputs a list or dict with one of them per output.
+        score: String, or a list or dict with one per output. `"entropy"`,
+            `"max_probability"` (one minus it) or, for a classification,
+            `"energy"`; `"standard_deviation"` or `"variance"` for a
+            regression. Defaults to `None`: the first for its task.
+        **kwargs: Arguments of `keras.Model`.
+
+    Raises:
+        ValueError: If a name is unknown, or does not fit the outputs.
+
+    Example:
+
+    >>> single = keras_zigzag.baselines.SingleModel.from_model(
+    ...     base, task="classification", score="max_probability"
+    ... )
+    >>> single.predict(x_test, verbose=0)["uncertainty"].shape
+    (8,)
+    """
+
+    def __init__(
+        self,
+        network: keras.Model,
+        task: Any,
+        score: Any = None,
+        **kwargs: Any,
+    ):
+        check_options(kwargs)
+        kwargs.setdefault("dtype", network.dtype_policy)
+        super().__init__(**kwargs)
+        self.network = network
+        self.task = task
+        self.score = score
+        self.answers = Answers(_base_part(network, task), task, variance=True)
+        self._scores = _scores(score, self.answers)
+        self._scored = keras.Model(
+            network.input, [network.output, self._logits()]
+        )
+        if not isinstance(self.answers.output, dict):
+            self.output_names = _base_part(network, task).output_names
+        self.built = True
+
+    @classmethod
+    def from_model(
+        cls, base: keras.Model, task: Any, score: Any = None, **kwargs: Any
+    ) -> "SingleModel":
+        """Makes a model of a base model, which is not changed.
+
+        Args:
+            base: Sequential or Functional model, built, trained or not.
+                Trained weights are kept.
+            task: `"classification"`, `"regression"` or `"binary"`; with
+                several outputs a list or dict with one of them per output.
+            score: See the class. Defaults to `None`.
+            **kwargs: Arguments of the constructor.
+
+        Returns:
+            A `SingleModel`, not compiled.
+
+        Raises:
+            ValueError: If the model cannot be copied, or the task or the
+                score does not fit its outputs.
+
+        Example:
+
+        >>> base = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+        >>> model = keras_zigzag.baselines.SingleModel.from_model(
+        ...     base, task="regression"
+        ... )
+        >>> model.compile("adam")
+        """
+        network = functional_view(copy_base(base))
+        answers = Answers(network, task)
+        chosen = _scores(score, answers)
+        wanted = [
+            name == "energy" and not answers.from_logits(index)
+            for index, name in enumerate(chosen)
+        ]
+        if any(wanted):
+            network = with_logits(network, wanted)
+        if "regression" in answers.tasks:
+            network = with_log_variances(
+                network, [task == "regression" for task in answers.tasks]
+            )
+        kwargs.setdefault("dtype", base.dtype_policy)
+        kwargs.setdefault("name", f"single_{base.name}")
+        return cls(network, task, score, **kwargs)
+
+    def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
+        return prediction_of(self.call_loss(inputs, training))
+
+    def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
+        return self.answers.outputs(self.network(inputs, training=training))
+
+    def estimate(self, inputs: Any) -> tuple[Any, Any]:
+        outputs, logits = self._scored(inputs, training=False)
+        outputs, logits = self.answers.outputs(outputs), iter(logits)
+        prediction = prediction_of(outputs)
+        log_variances = iter(getattr(outputs, "log_variances", ()))
+        uncertainty = []
+        for index, leaf in enumerate(self.answers.flat(prediction)):
+            name = self._scores[index]
+            if name == "energy":
+                score = scores.energy(ops.cast(next(logits), "float32"))
+            elif name in scores.OF_VARIANCES:
+                values = self.answers.values(index, next(log_variances))
+                variances = ops.exp(clipped(values))
+                score = scores.OF_VARIANCES[name](variances)
+            else:
+                probabilities = self.answers.probabilities(index, leaf)
+                score = scores.OF_PROBABILITIES[name](probabilities)
+            uncertainty.append(score)
+        return prediction, self.answers.pack(uncertainty)
+
+    def training_batch(
+        self, x: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        return LossInputs(x), y, sample_weight
+
+    def test_batch(
+        self, x: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        return LossInputs(x), y, sample_weight
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> Tensor:
+        outputs = self.answers.for_loss(y_pred)
+        return super().compute_loss(x, y, outputs, sample_weight, training)
+
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
+    ) -> Any:
+        return super().compute_metrics(
+            x, y, prediction_of(y_pred), sample_weight
+        )
+
+    def compile(
+        self,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        self.check_loss(loss)
+        loss = self.answers.with_gaussian_loss(loss)
+        super().compile(optimizer, loss, *args, **kwargs)
+
+    def check_targets(self, targets: Any) -> None:
+        self.answers.check_targets(
+            targets, self.loss if self.compiled else None
+        )
+
+    def check_loss(self, loss: Any) -> None:
+        if loss is not None:
+            self.answers.check_loss(loss)
+
+    def input_signature(self) -> list[Any]:
+        return input_specs(self.network.input)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        config.update(
+            {
+                "network": keras.saving.serialize_keras_object(self.network),
+                "task": self.task,
+                "score": self.score,
+            }
+        )
+        return config
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Any = None
+    ) -> "SingleModel":
+        return cls(**deserialized(config, ("network",), custom_objects))
+
+    def _logits(self) -> list[Any]:
+        """The logits of the outputs that are scored by their energy."""
+        tensors = self.answers.flat(self.answers.output)
+        return [
+            tensor if self.answers.from_logits(index) else logits_before(tensor)
+            for index, tensor in enumerate(tensors)
+            if self._scores[index] == "energy"
+        ]
+
+
+def _base_part(network: keras.Model, task: Any) -> keras.Model:
+    """The network with the outputs of the base model only."""
+    if "regression" not in keras.tree.flatten(task):
+        return network
+    output = functional_view(network).output
+    is_pair = isinstance(output, (list, tuple)) and len(output) == 2
+    if not is_pair or not isinstance(output[1], (list, tuple)):
+        raise ValueError(
+            "The network of a regression must have the outputs "
+            "`[prediction, [log-variances]]`. Received: the outputs "
+            f"{keras.tree.map_structure(lambda one: one.name, output)}. Make "
+            "the model of an ordinary one with "
+            "`SingleModel.from_model(base, task=...)`."
+        )
+    return keras.Model(network.input, output[0])
+
+
+def _scores(score: Any, answers: Answers) -> list[str]:
+    chosen = []
+    for task, name in zip(
+        answers.tasks, one_per_output(score, answers, "score"), strict=True
+    ):
+        if name is not None and name not in SCORES[task]:
+            raise ValueError(
+                f"Unknown score for a {task} output. Expected one of "
+                f"{list(SCORES[task])}. Received: score={name!r}"
+            )
+        chosen.append(name or SCORES[task][0])
+    return chosen

@@ -1,0 +1,320 @@
+import keras
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import keras_zigzag as kz
+from keras_zigzag.baselines import GaussianNLL, SingleModel
+from tests.baselines import toys
+from tests.helpers import (
+    assert_config_round_trip,
+    assert_saved_in_fresh_process,
+)
+
+layers = keras.layers
+CROSSENTROPY = "sparse_categorical_crossentropy"
+
+
+def scored(base, x, **options):
+    model = SingleModel.from_model(base, **options)
+    out = model.predict(x, verbose=0)
+    np.testing.assert_allclose(
+        out["prediction"], base.predict(x, verbose=0), rtol=1e-5, atol=1e-6
+    )
+    return out["uncertainty"]
+
+
+# Values against oracles.
+
+
+@pytest.mark.parametrize("activation", ["softmax", None])
+def test_entropy_is_that_of_scipy(activation):
+    base, x = toys.randomise(toys.mlp(activation=activation)), toys.features()
+    answer = base.predict(x, verbose=0)
+    p = answer if activation else special.softmax(answer, -1)
+    np.testing.assert_allclose(
+        scored(base, x, task="classification"),
+        stats.entropy(p, axis=-1),
+        rtol=1e-4,
+        atol=1e-5,
+    )
+    np.testing.assert_allclose(
+        scored(base, x, task="classification", score="max_probability"),
+        1 - p.max(-1),
+        atol=1e-5,
+    )
+
+
+def ends():
+    """Networks that end in the same softmax in different ways."""
+    inputs = keras.Input((4,))
+    logits = layers.Dense(3)(inputs)
+    inner = keras.Sequential([keras.Input((4,)), layers.Dense(3, "softmax")])
+    return {
+        "dense": toys.mlp(),
+        "softmax": keras.Model(inputs, layers.Softmax()(logits)),
+        "activation": keras.Model(inputs, layers.Activation("softmax")(logits)),
+        "nested": keras.Sequential([keras.Input((4,)), inner]),
+    }
+
+
+@pytest.mark.first_quick_on("jax", "torch")
+@pytest.mark.parametrize("end", ["nested", "dense", "softmax", "activation"])
+def test_energy_is_that_of_the_logits(end):
+    base, x = toys.randomise(ends()[end]), toys.features()
+    weights = toys.weights_of(base)
+    found = scored(base, x, task="classification", score="energy")
+    last = weights[-2:]
+    hidden = x
+    if len(weights) > 2:
+        hidden = np.maximum(x @ weights[0] + weights[1], 0)
+    logits = hidden @ last[0] + last[1]
+    expected = -special.logsumexp(logits, axis=-1)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    toys.assert_same(toys.weights_of(base), weights)
+    assert base.predict(x, verbose=0).sum(-1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_energy_of_logits_that_are_the_prediction():
+    base, x = toys.randomise(toys.mlp(activation=None)), toys.features()
+    expected = -special.logsumexp(base.predict(x, verbose=0), axis=-1)
+    found = scored(base, x, task="classification", score="energy")
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", None])
+def test_binary_labels_are_independent(activation):
+    base, x = toys.randomise(toys.mlp(2, activation)), toys.features()
+    answer = base.predict(x, verbose=0)
+    p = answer if activation else special.expit(answer)
+    expected = sum(stats.entropy([p[:, i], 1 - p[:, i]]) for i in range(2))
+    found = scored(base, x, task="binary")
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    found = scored(base, x, task="binary", score="max_probability")
+    expected = 1 - np.maximum(p, 1 - p).prod(-1)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_extreme_logits_have_a_finite_score():
+    base = toys.mlp(activation=None)
+    base.layers[-1].bias.assign([1e4, -1e4, 0.0])
+    for score in ("entropy", "max_probability", "energy"):
+        found = scored(
+            base, toys.features(), task="classification", score=score
+        )
+        assert np.isfinite(found).all()
+
+
+def test_nll_by_hand():
+    generator = np.random.default_rng(0)
+    y, mean, s = generator.normal(size=(3, 5, 2)).astype("float32")
+    loss = GaussianNLL(reduction="none")(y, np.stack([mean, s], -1))
+    expected = -stats.norm(mean, np.exp(s / 2)).logpdf(y).mean(-1)
+    loss = keras.ops.convert_to_numpy(loss)
+    np.testing.assert_allclose(loss, expected, rtol=1e-5)
+    assert kz.metrics.gaussian_nll(y, mean, np.exp(s / 2)) == pytest.approx(
+        expected.mean(), rel=1e-5
+    )
+    extreme = np.stack([mean, 1e4 * np.sign(s)], -1).astype("float32")
+    assert np.isfinite(keras.ops.convert_to_numpy(GaussianNLL()(y, extreme)))
+
+
+def test_it_recovers_the_noise():
+    generator = np.random.default_rng(0)
+    x = generator.uniform(-1, 1, (512, 1)).astype("float32")
+    deviation = np.where(x < 0, 0.1, 0.4)
+    y = (2 * x + deviation * generator.normal(size=x.shape)).astype("float32")
+    inputs = keras.Input((1,))
+    hidden = layers.Dense(16, activation="tanh")(inputs)
+    base = keras.Model(inputs, layers.Dense(1)(hidden))
+    model = SingleModel.from_model(base, task="regression")
+    model.compile(keras.optimizers.Adam(0.03))
+    model.fit(x, y, epochs=30, batch_size=64, verbose=0)
+    points = np.array([[-0.7], [0.7]], "float32")
+    found = model.predict(points, verbose=0)["uncertainty"]
+    np.testing.assert_allclose(found, [0.1, 0.4], rtol=0.3)
+
+
+def test_loss_of_evaluate_is_the_nll_and_metrics_see_the_mean():
+    x, y = toys.features(), toys.values(num_values=2)
+    model = SingleModel.from_model(toys.mlp(2, None), task="regression")
+    toys.randomise(model)
+    model.compile("sgd", "gaussian_nll", metrics=["mse"])
+    logs = model.evaluate(x, y, verbose=0, return_dict=True)
+    mean, (s,) = model.network.predict(x, verbose=0)
+    expected = -stats.norm(mean, np.exp(s / 2)).logpdf(y).mean()
+    assert logs["loss"] == pytest.approx(expected, rel=1e-4)
+    mse = [value for name, value in logs.items() if name != "loss"]
+    assert mse == [pytest.approx(np.mean((mean - y) ** 2), rel=1e-4)]
+    out = model.predict(x, verbose=0)
+    deviation = np.sqrt(np.exp(s).sum(-1))
+    np.testing.assert_allclose(out["uncertainty"], deviation, rtol=1e-4)
+
+
+# The contract.
+
+
+def cases(kind):
+    if kind == "classification":
+        return toys.mlp(), toys.features(), toys.labels(), CROSSENTROPY, "acc"
+    if kind == "binary":
+        base = toys.mlp(1, "sigmoid")
+        y = toys.labels(high=2)[:, None].astype("float32")
+        loss = keras.losses.BinaryCrossentropy()
+        return base, toys.features(), y, loss, "mean_absolute_error"
+    if kind == "regression":
+        base = toys.cnn(1, None)
+        return base, toys.images(), toys.values(), None, "mean_squared_error"
+    return toys.cnn(), toys.images(), toys.labels(), CROSSENTROPY, "acc"
+
+
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
+@pytest.mark.parametrize(
+    "kind", ["regression", "classification", "binary", "images"]
+)
+def test_contract(kind):
+    base, x, y, loss, metric = cases(kind)
+    if metric == "acc":
+        metric = "sparse_categorical_accuracy"
+    before = toys.weights_of(base)
+    task = "classification" if kind == "images" else kind
+    model = SingleModel.from_model(base, task=task)
+    toys.check_contract(model, x, y, loss, metric)
+    toys.assert_same(toys.weights_of(base), before)
+
+
+def test_several_outputs():
+    task = {"kind": "classification", "size": "regression"}
+    model = SingleModel.from_model(
+        toys.two_outputs(), task=task, score={"kind": "energy", "size": None}
+    )
+    model.compile("adam", {"kind": CROSSENTROPY}, metrics={"size": "mse"})
+    x, y = toys.features(), {"kind": toys.labels(), "size": toys.values()}
+    logs = model.fit(x, y, validation_data=(x, y), verbose=0).history
+    assert np.isfinite(logs["val_loss"]).all()
+    out = model.predict(x, verbose=0)
+    assert out["uncertainty"]["kind"].shape == (24,)
+    assert out["uncertainty"]["size"].shape == (24,)
+
+
+def test_one_number_per_place():
+    base = keras.Sequential(
+        [
+            keras.Input((None, 3)),
+            layers.Masking(),
+            layers.Dense(4, "relu"),
+            layers.Dense(2),
+        ]
+    )
+    model = SingleModel.from_model(base, task="regression")
+    x = np.ones((4, 5, 3), "float32")
+    x[:, 3:] = 0
+    y = np.zeros((4, 5, 2), "float32")
+    y[:, 3:] = 1e3
+    model.compile("adam")
+    # What is masked takes no part in the loss.
+    assert model.fit(x, y, verbose=0).history["loss"][0] < 10
+    assert model.predict(x, verbose=0)["uncertainty"].shape == (4, 5)
+
+
+def test_mixed_precision():
+    base = toys.mlp(1, None, dtype="mixed_float16")
+    model = SingleModel.from_model(base, task="regression")
+    model.compile("adam")
+    x, y = toys.features(), toys.values()
+    logs = model.fit(x, y, verbose=0).history
+    assert np.isfinite(logs["loss"]).all()
+    out = model.predict(x, verbose=0)
+    assert out["prediction"].dtype == np.float16
+    assert out["uncertainty"].dtype == np.float32
+
+
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_saving(task, tmp_path):
+    is_value = task == "regression"
+    base = toys.cnn(1 if is_value else 3, None if is_value else "softmax")
+    score = "variance" if is_value else "energy"
+    model = SingleModel.from_model(base, task=task, score=score)
+    restored = assert_config_round_trip(model)
+    assert restored.score == score
+    model.compile("adam", None if is_value else CROSSENTROPY)
+    x, y = toys.images(), toys.values() if is_value else toys.labels()
+    model.fit(x, y, verbose=0)
+    toys.check_loaded(model, x, y, tmp_path)
+
+
+@pytest.mark.slow
+def test_fresh_process():
+    task = {"kind": "classification", "size": "regression"}
+    model = SingleModel.from_model(toys.two_outputs(), task=task)
+    assert_saved_in_fresh_process(toys.randomise(model), toys.features())
+
+
+def test_report_knows_the_task():
+    model = SingleModel.from_model(toys.mlp(1, None), task="regression")
+    x, y = toys.features(), toys.values()
+    report = kz.evaluate_uncertainty(toys.randomise(model), (x, y))
+    assert "mae" in report
+
+
+@pytest.mark.slow
+@pytest.mark.backend("tensorflow")
+def test_distribution_and_data_sets():
+    import tensorflow as tf
+
+    with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+        model = SingleModel.from_model(toys.mlp(1, None), task="regression")
+        model.compile("adam", metrics=["mse"])
+    data = tf.data.Dataset.from_tensor_slices((toys.features(), toys.values()))
+    data = data.batch(10)
+    logs = model.fit(data, validation_data=data, shuffle=False, verbose=0)
+    assert np.isfinite(logs.history["val_loss"]).all()
+    assert model.predict(data, verbose=0)["uncertainty"].shape == (24,)
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"task": None}, "task=None"),
+        ({"task": "ranking"}, "task='ranking'"),
+        ({"task": "classification", "score": "ood"}, "score='ood'"),
+        ({"task": "binary", "score": "energy"}, "score='energy'"),
+        ({"task": "classification", "score": ["entropy"] * 2}, "score="),
+        ({"task": "classification", "rate": 1}, "rate"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        SingleModel.from_model(toys.mlp(), **options)
+
+
+def test_bad_networks():
+    inputs = keras.Input((4,))
+    hidden = layers.Dense(3, "softmax")(inputs)
+    pooled = keras.Model(inputs, layers.Rescaling(1.0)(hidden))
+    with pytest.raises(ValueError, match="logits.*'rescaling"):
+        SingleModel.from_model(pooled, "classification", score="energy")
+    with pytest.raises(ValueError, match="ends in 'rescaling"):
+        SingleModel.from_model(pooled, "regression")
+    with pytest.raises(ValueError, match="Make the model of an ordinary"):
+        SingleModel(toys.mlp(1, None), "regression")
+    with pytest.raises(ValueError, match="unbuilt"):
+        SingleModel.from_model(keras.Sequential([layers.Dense(2)]), "binary")
+
+
+def test_bad_losses_and_targets():
+    model = SingleModel.from_model(toys.mlp(1, None), task="regression")
+    with pytest.raises(ValueError, match="loss='mse'"):
+        model.compile("adam", "mse")
+    model.compile("adam")
+    with pytest.raises(ValueError, match="shape"):
+        model.fit(toys.features(), toys.values(num_values=2), verbose=0)
+    with pytest.raises(ValueError, match="y=None"):
+        model.fit(toys.features(), verbose=0)
+    model = SingleModel.from_model(toys.mlp(), task="classification")
+    with pytest.raises(ValueError, match="from_logits"):
+        model.compile("adam", keras.losses.SparseCategoricalCrossentropy(True))
