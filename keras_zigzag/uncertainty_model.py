@@ -82,6 +82,12 @@ class UncertaintyModel(keras.Model):
         """
         raise NotImplementedError
 
+    def training_data(
+        self, x: Any, y: Any, options: dict[str, Any]
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """Turns what `fit` was given, and has been checked, into its data."""
+        return x, y, options
+
     def training_batch(
         self, x: Any, y: Any, sample_weight: Any = None
     ) -> tuple[Any, Any, Any]:
@@ -214,6 +220,7 @@ class UncertaintyModel(keras.Model):
             kwargs["validation_data"] = checked_validation(
                 self.check_targets, kwargs["validation_data"]
             )
+        x, y, kwargs = self.training_data(x, y, kwargs)
         return super().fit(x, y, *args, **kwargs)
 
     def train_on_batch(

@@ -1,2 +1,3 @@
+from keras_zigzag.baselines.deep_ensemble import DeepEnsemble as DeepEnsemble
 from keras_zigzag.baselines.gaussian import GaussianNLL as GaussianNLL
 from keras_zigzag.baselines.single_model import SingleModel as SingleModel

@@ -24,7 +24,19 @@ def single_regression():
     )
 
 
-QUICK = (single_energy, single_regression)
+def ensemble():
+    return toys.randomise(
+        baselines.DeepEnsemble.from_model(toys.cnn(), "classification", 2)
+    )
+
+
+def ensemble_regression():
+    return toys.randomise(
+        baselines.DeepEnsemble.from_model(toys.cnn(1, None), "regression", 2)
+    )
+
+
+QUICK = (single_energy, single_regression, ensemble, ensemble_regression)
 
 
 @pytest.mark.parametrize("runtime", ["saved_model", "onnx"])

@@ -1,0 +1,451 @@
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_zigzag.baselines.answers import Answers, prediction_of
+from keras_zigzag.baselines.bases import (
+    check_graph,
+    check_options,
+    copy_base,
+    deserialized,
+    input_specs,
+)
+from keras_zigzag.baselines.heads import with_log_variances
+from keras_zigzag.baselines.member_batches import (
+    MemberBatches,
+    MemberInputs,
+    MemberOutputs,
+)
+from keras_zigzag.baselines.mixtures import Mixture
+from keras_zigzag.baselines.seeding import fresh_model, seeded
+from keras_zigzag.batches import LossInputs
+from keras_zigzag.checks import is_data
+from keras_zigzag.graphs import functional_view
+from keras_zigzag.uncertainty_model import UncertaintyModel
+
+Tensor = Any
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class DeepEnsemble(UncertaintyModel):
+    """Several networks that were initialised and shuffled independently.
+
+    The prediction is the mean of the members' (of their probabilities, where
+    they give logits). The members are trained together in one `fit`: each
+    minimises its own loss, and given arrays, each sees them in an order of
+    its own; from a data set all take the same batches. The loss that `fit`
+    prints is the mean over the members.
+
+    Regression members predict a variance beside each value and are trained
+    with the Gaussian likelihood, unless `variance=False`; their Gaussians are
+    combined as a mixture.
+
+    Make one with `DeepEnsemble.from_model`, or of networks that are trained
+    already with `DeepEnsemble.from_models`.
+
+    Reference: [Lakshminarayanan et al., 2017](https://arxiv.org/abs/1612.01474).
+
+    Args:
+        members: List of Functional models of the same inputs and outputs.
+        task: `"classification"`, `"regression"` or `"binary"`; with several
+            outputs a list or dict with one of them per output.
+        score: String, or a list or dict with one per output.
+            `"predictive_entropy"`, `"mutual_information"`,
+            `"max_probability"` (one minus it) or `"variance"`;
+            `"standard_deviation"`, `"variance"` or `"epistemic_variance"`
+            (of the means) for a regression. Defaults to `None`: the first
+            for its task.
+        variance: Boolean. Whether members of a regression have the outputs
+            `[prediction, [log-variances]]`. Defaults to `False`.
+        seed: Integer. Seed of the orders of the samples. Defaults to `None`.
+        **kwargs: Arguments of `keras.Model`.
+
+    Raises:
+        ValueError: If the members differ in their outputs, or a name is
+            unknown or does not fit.
+
+    Example:
+
+    >>> ensemble = keras_zigzag.baselines.DeepEnsemble.from_model(
+    ...     base, task="classification", num_members=3
+    ... )
+    >>> ensemble.predict(x_test, verbose=0)["uncertainty"].shape
+    (8,)
+    """
+
+    def __init__(
+        self,
+        members: list[keras.Model],
+        task: Any,
+        score: Any = None,
+        variance: bool = False,
+        seed: int | None = None,
+        **kwargs: Any,
+    ):
+        check_options(kwargs)
+        _check_members(members)
+        kwargs.setdefault("dtype", members[0].dtype_policy)
+        super().__init__(**kwargs)
+        self.members = list(members)
+        self.task = task
+        self.score = score
+        self.variance = variance
+        self.seed = seed
+        first = functional_view(members[0])
+        if variance:
+            first = keras.Model(first.input, first.output[0])
+        self.answers = Answers(first, task, variance=variance)
+        self._mixture = Mixture(self.answers, score, len(members))
+        if not isinstance(first.output, dict):
+            self.output_names = first.output_names
+        self.built = True
+
+    @classmethod
+    def from_model(
+        cls,
+        base: keras.Model | Callable[[], keras.Model],
+        task: Any,
+        num_members: int = 5,
+        score: Any = None,
+        variance: bool = True,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> "DeepEnsemble":
+        """Makes an ensemble of members with new random weights.
+
+        Args:
+            base: Sequential or Functional model, built; it is not changed.
+                Each member is a copy with new weights, but for layers that
+                have nothing to train, such as a frozen backbone. Or a
+                function without arguments that makes a model.
+            task: See the class.
+            num_members: Integer. Defaults to `5`.
+            score: See the class. Defaults to `None`.
+            variance: Boolean. Whether regression members predict a variance
+                too. Defaults to `True`.
+            seed: Integer. Member `i` has the weights that it has after
+                `keras.utils.set_random_seed(seed + i)`. Defaults to `None`.
+            **kwargs: Arguments of the constructor.
+
+        Returns:
+            A `DeepEnsemble`, not compiled.
+
+        Raises:
+            ValueError: If there is no member, or the model cannot be copied.
+
+        Example:
+
+        >>> build = lambda: keras.Sequential(
+        ...     [keras.Input((4,)), keras.layers.Dense(1)])
+        >>> ensemble = keras_zigzag.baselines.DeepEnsemble.from_model(
+        ...     build, task="regression", num_members=2, seed=0)
+        >>> ensemble.compile("adam")
+        """
+        if not isinstance(num_members, int) or num_members < 1:
+            raise ValueError(
+                "`num_members` must be a positive integer. "
+                f"Received: num_members={num_members!r}"
+            )
+        is_builder = callable(base) and not isinstance(base, keras.Model)
+        if not is_builder:
+            check_graph(base)
+        members = []
+        for index in range(num_members):
+            state = seeded(None if seed is None else seed + index)
+            with state, _named(index):
+                member = base() if is_builder else fresh_model(base)
+                check_graph(member)
+                members.append(_with_variances(member, task, variance))
+        kwargs.setdefault("name", f"ensemble_{members[0].name}")
+        has_variance = variance and "regression" in keras.tree.flatten(task)
+        return cls(members, task, score, has_variance, seed, **kwargs)
+
+    @classmethod
+    def from_models(
+        cls, models: list[keras.Model], task: Any, **kwargs: Any
+    ) -> "DeepEnsemble":
+        """Makes an ensemble of copies of models that are trained already.
+
+        Args:
+            models: List of Sequential or Functional models. They are not
+                changed.
+            task: See the class.
+            **kwargs: Arguments of the constructor.
+
+        Returns:
+            A `DeepEnsemble`, ready to predict.
+
+        Raises:
+            ValueError: If the models differ in their outputs.
+
+        Example:
+
+        >>> ensemble = keras_zigzag.baselines.DeepEnsemble.from_models(
+        ...     [base, keras.models.clone_model(base)], task="classification")
+        """
+        members = []
+        for index, model in enumerate(models):
+            with _named(index):
+                members.append(copy_base(model))
+        if members:
+            kwargs.setdefault("name", f"ensemble_{members[0].name}")
+        return cls(members, task, **kwargs)
+
+    def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
+        return prediction_of(self.call_loss(inputs, training))
+
+    def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
+        if isinstance(inputs, MemberInputs):
+            outputs = map(
+                lambda member, x: self._outputs(member, x, training),
+                self.members,
+                inputs.members,
+            )
+            return MemberOutputs(tuple(outputs))
+        return self._mixture.outputs(self._samples(inputs, training))
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        # Keras builds metrics on a batch of the data as it comes.
+        if isinstance(inputs, MemberInputs):
+            return self.call_loss(inputs, training)
+        return super().call(inputs, training)
+
+    def estimate(self, inputs: Any) -> tuple[Any, Any]:
+        samples = self._samples(inputs, training=False)
+        prediction = prediction_of(self._mixture.outputs(samples))
+        return prediction, self._mixture.uncertainty(samples)
+
+    def training_batch(
+        self, x: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        if not isinstance(x, MemberInputs):
+            size = len(self.members)
+            x, y = MemberInputs((x,) * size), (y,) * size
+            if sample_weight is not None:
+                sample_weight = (sample_weight,) * size
+        return LossInputs(x), y, sample_weight
+
+    def test_batch(
+        self, x: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        return LossInputs(x), y, sample_weight
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> Tensor:
+        if not isinstance(y_pred, MemberOutputs):
+            outputs = self.answers.for_loss(y_pred)
+            return super().compute_loss(x, y, outputs, sample_weight, training)
+        size = len(self.members)
+        weights = sample_weight or (None,) * size
+        outputs = [self.answers.for_loss(one) for one in y_pred.members]
+        # The terms of regularisers and of `add_loss` of all members come with
+        # the first.
+        total = super().compute_loss(
+            x.members[0], y[0], outputs[0], weights[0], training
+        )
+        for index in range(1, size):
+            total += self._compile_loss(
+                y[index], outputs[index], weights[index]
+            )
+        # The gradient of the sum, so that each member learns as it would
+        # alone, with the value of the mean to be shown.
+        constant = ops.stop_gradient(total)
+        return (total - constant) + constant / size
+
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
+    ) -> Any:
+        if not isinstance(y_pred, MemberOutputs):
+            prediction = prediction_of(y_pred)
+            return super().compute_metrics(x, y, prediction, sample_weight)
+        weights = sample_weight or (None,) * len(self.members)
+        for index, outputs in enumerate(y_pred.members):
+            results = super().compute_metrics(
+                x.members[index],
+                y[index],
+                prediction_of(outputs),
+                weights[index],
+            )
+        return results
+
+    def fit(
+        self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        # By name, so that `training_data` can take out some.
+        names = list(inspect.signature(keras.Model.fit).parameters)[3:]
+        return super().fit(
+            x, y, **dict(zip(names, args, strict=False)), **kwargs
+        )
+
+    def training_data(
+        self, x: Any, y: Any, options: dict[str, Any]
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        if y is None or not is_data(x) or not options.get("shuffle", True):
+            return x, y, options
+        batches, options = self._shuffled(x, y, options)
+        return batches, None, options
+
+    def compile(
+        self,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        self.check_loss(loss)
+        loss = self.answers.with_gaussian_loss(loss)
+        super().compile(optimizer, loss, *args, **kwargs)
+        if getattr(self.optimizer, "global_clipnorm", None) is not None:
+            raise ValueError(
+                "The members of an ensemble learn independently, and a norm "
+                "over all of them would tie them together. Received: an "
+                "optimizer with `global_clipnorm="
+                f"{self.optimizer.global_clipnorm}`. Use `clipnorm`."
+            )
+
+    def check_targets(self, targets: Any) -> None:
+        self.answers.check_targets(
+            targets, self.loss if self.compiled else None
+        )
+
+    def check_loss(self, loss: Any) -> None:
+        if loss is not None:
+            self.answers.check_loss(loss)
+
+    def input_signature(self) -> list[Any]:
+        return input_specs(functional_view(self.members[0]).input)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        config.update(
+            {
+                "members": [
+                    keras.saving.serialize_keras_object(member)
+                    for member in self.members
+                ],
+                "task": self.task,
+                "score": self.score,
+                "variance": self.variance,
+                "seed": self.seed,
+            }
+        )
+        return config
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Any = None
+    ) -> "DeepEnsemble":
+        members = []
+        for index, member in enumerate(config["members"]):
+            with _named(index):
+                made = deserialized({"one": member}, ("one",), custom_objects)
+                members.append(made["one"])
+        config = deserialized(config | {"members": None}, (), custom_objects)
+        return cls(**(config | {"members": members}))
+
+    def _outputs(self, member: Any, x: Any, training: bool | None) -> Any:
+        return self.answers.outputs(member(x, training=training))
+
+    def _samples(self, inputs: Any, training: bool | None) -> Any:
+        return self._mixture.stacked(
+            [self._outputs(each, inputs, training) for each in self.members]
+        )
+
+    def _shuffled(self, x: Any, y: Any, options: dict) -> tuple[Any, dict]:
+        """Arrays as a data set with an order for each member."""
+        options = dict(options)
+        weight = options.pop("sample_weight", None)
+        classes = options.pop("class_weight", None)
+        split = options.pop("validation_split", 0.0)
+        if classes is not None:
+            if weight is not None:
+                raise ValueError(
+                    "Give `sample_weight` or `class_weight`. Received: both."
+                )
+            weight = _weights_of_classes(y, classes)
+        data = (x, y, weight)
+        if split and options.get("validation_data") is None:
+            size = len(keras.tree.flatten(x)[0])
+            first = int(size * (1.0 - split))
+            options["validation_data"] = _rows(data, slice(first, None))
+            data = _rows(data, slice(first))
+        batch_size = options.pop("batch_size", None) or 32
+        options["shuffle"] = False
+        return MemberBatches(data, batch_size, self._generators()), options
+
+    def _generators(self) -> list[np.random.Generator]:
+        seeds = [
+            None if self.seed is None else [self.seed, index]
+            for index in range(len(self.members))
+        ]
+        return [np.random.default_rng(seed) for seed in seeds]
+
+
+def _named(index: int) -> Any:
+    """Gives the weights of a member paths of their own.
+
+    On PyTorch, Keras would clear the gradients of one weight for each path.
+    """
+    return keras.name_scope(f"member_{index}")
+
+
+def _with_variances(member: Any, task: Any, variance: bool) -> keras.Model:
+    member = functional_view(member)
+    if not variance or "regression" not in keras.tree.flatten(task):
+        return member
+    tasks = Answers(member, task).tasks
+    return with_log_variances(member, [one == "regression" for one in tasks])
+
+
+def _check_members(members: Any) -> None:
+    if not isinstance(members, (list, tuple)) or not members:
+        raise ValueError(
+            "An ensemble has one member at least. "
+            f"Received: members={members!r}"
+        )
+    for member in members:
+        check_graph(member)
+    paths = [w.path for one in members for w in one.trainable_weights]
+    if len(set(paths)) < len(paths):
+        raise ValueError(
+            "The weights of the members must have different paths. Received: "
+            f"{sorted({one for one in paths if paths.count(one) > 1})} more "
+            "than once. Use `DeepEnsemble.from_models`, which makes copies."
+        )
+    shapes = [
+        keras.tree.map_structure(
+            lambda tensor: tuple(tensor.shape), functional_view(one).output
+        )
+        for one in members
+    ]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ValueError(
+            "The members of an ensemble must have the same outputs. "
+            f"Received: members with outputs of the shapes {shapes}."
+        )
+
+
+def _rows(data: Any, rows: slice) -> Any:
+    return keras.tree.map_structure(
+        lambda leaf: None if leaf is None else leaf[rows], data
+    )
+
+
+def _weights_of_classes(y: Any, weights: dict[int, float]) -> np.ndarray:
+    labels = np.asarray(y)
+    if labels.ndim > 1:
+        is_one_hot = labels.shape[-1] > 1
+        labels = labels.argmax(-1) if is_one_hot else labels[..., 0]
+    return np.vectorize(lambda label: float(weights.get(int(label), 1.0)))(
+        labels
+    )

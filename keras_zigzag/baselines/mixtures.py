@@ -1,0 +1,140 @@
+"""The prediction and the uncertainty of several answers."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_zigzag.baselines import combining, scores
+from keras_zigzag.baselines.answers import (
+    Answers,
+    one_per_output,
+    prediction_of,
+)
+from keras_zigzag.baselines.gaussian import GaussianOutputs, clipped
+
+Tensor = Any
+CLASSES = tuple(combining.OF_PROBABILITIES)
+SCORES = {
+    "classification": CLASSES,
+    "binary": CLASSES,
+    "regression": (*scores.OF_VARIANCES, "epistemic_variance"),
+}
+
+
+class Mixture:
+    """Combines several answers with equal weights.
+
+    Args:
+        answers: `Answers` of one member.
+        score: Name, or a structure with one per output.
+        num_samples: Integer. Number of answers.
+
+    Raises:
+        ValueError: If a score is unknown, or needs more than one answer.
+    """
+
+    def __init__(self, answers: Answers, score: Any, num_samples: int):
+        self.answers = answers
+        self.scores = [
+            _checked(name, task, num_samples, answers.variance)
+            for name, task in zip(
+                one_per_output(score, answers, "score"),
+                answers.tasks,
+                strict=True,
+            )
+        ]
+
+    def stacked(self, outputs: list[Any]) -> Any:
+        """Separate answers to tensors of shape `(num_samples, ...)`."""
+        return keras.tree.map_structure(
+            lambda *leaves: ops.stack(leaves, axis=0), *outputs
+        )
+
+    def outputs(self, samples: Any) -> Any:
+        """The outputs of the mixture, as of one network.
+
+        Args:
+            samples: Outputs of a network, stacked.
+        """
+        prediction, log_variances = [], []
+        for index, leaf, variances in self._leaves(samples):
+            prediction.append(ops.cast(self._mean(index, leaf), leaf.dtype))
+            if self.answers.variance and variances is not None:
+                means = ops.cast(leaf, "float32")
+                total = combining.mixture_variance(means, variances)
+                log_variances.append(ops.log(total))
+        packed = self.answers.pack(prediction)
+        if not self.answers.variance:
+            return packed
+        return GaussianOutputs(packed, log_variances)
+
+    def uncertainty(self, samples: Any) -> Any:
+        """One number per sample or place, in the structure of the outputs."""
+        return self.answers.pack(
+            [self._score(*entry) for entry in self._leaves(samples)]
+        )
+
+    def _leaves(self, samples: Any) -> list[tuple[int, Tensor, Any]]:
+        """Index, answers and variances of each output."""
+        log_variances = iter(getattr(samples, "log_variances", ()))
+        entries = []
+        leaves = self.answers.flat(prediction_of(samples))
+        for index, leaf in enumerate(leaves):
+            variances = None
+            is_value = self.answers.tasks[index] == "regression"
+            if is_value and self.answers.variance:
+                variances = ops.exp(clipped(next(log_variances)))
+            entries.append((index, leaf, variances))
+        return entries
+
+    def _mean(self, index: int, leaf: Tensor) -> Tensor:
+        leaf = ops.cast(leaf, "float32")
+        if self.answers.from_logits(index):
+            binary = self.answers.tasks[index] == "binary"
+            return combining.mean_logits(leaf, binary)
+        return ops.mean(leaf, axis=0)
+
+    def _score(self, index: int, leaf: Tensor, variances: Any) -> Tensor:
+        name = self.scores[index]
+        if name in combining.OF_PROBABILITIES and variances is None:
+            if self.answers.tasks[index] != "regression":
+                probabilities = self._each(
+                    self.answers.probabilities, index, leaf
+                )
+                return combining.OF_PROBABILITIES[name](probabilities)
+        means = self._each(self.answers.values, index, leaf)
+        if variances is not None and name != "epistemic_variance":
+            variances = self._each(self.answers.values, index, variances)
+        else:
+            variances = None
+        total = combining.mixture_variance(means, variances)
+        if name == "epistemic_variance":
+            name = "variance"
+        return scores.OF_VARIANCES[name](total)
+
+    def _each(self, function: Any, index: int, leaf: Tensor) -> Tensor:
+        """Reads each sample, since an answer's rank says what its axes are."""
+        return ops.stack(
+            [function(index, leaf[i]) for i in range(leaf.shape[0])], axis=0
+        )
+
+
+def _checked(
+    name: str | None, task: str, num_samples: int, has_variance: bool
+) -> str:
+    if name is not None and name not in SCORES[task]:
+        raise ValueError(
+            f"Unknown score for a {task} output. Expected one of "
+            f"{list(SCORES[task])}. Received: score={name!r}"
+        )
+    name = name or SCORES[task][0]
+    is_spread = name in combining.SPREADS or task == "regression"
+    if task == "regression" and has_variance and name != "epistemic_variance":
+        is_spread = False
+    if is_spread and num_samples < 2:
+        raise ValueError(
+            "The spread of the answers needs two of them at least. "
+            f"Received: {num_samples} and score={name!r}."
+        )
+    return name

@@ -1,0 +1,271 @@
+import keras
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from keras_zigzag.baselines import DeepEnsemble
+from tests.baselines import toys
+from tests.helpers import (
+    assert_config_round_trip,
+    assert_saved_in_fresh_process,
+)
+
+layers = keras.layers
+CROSSENTROPY = "sparse_categorical_crossentropy"
+
+
+def build():
+    # On PyTorch, Keras draws an unseeded dropout from one generator for all.
+    rate = 0.0 if keras.backend.backend() == "torch" else 0.2
+    return keras.Sequential(
+        [
+            keras.Input((4,)),
+            layers.Dense(8, activation="relu", kernel_regularizer="l2"),
+            layers.BatchNormalization(),
+            layers.Dropout(rate),
+            layers.Dense(3, activation="softmax"),
+        ],
+        name="network",
+    )
+
+
+@pytest.mark.parametrize("start", ["builder", "base"])
+def test_it_equals_members_trained_alone(start):
+    x, y = toys.features(30), toys.labels(30)
+    base = build() if start == "base" else build
+    ensemble = DeepEnsemble.from_model(base, "classification", 3, seed=7)
+    ensemble.compile(keras.optimizers.Adam(0.01), CROSSENTROPY)
+    logs = ensemble.fit(x, y, epochs=2, batch_size=8, verbose=0).history
+    losses = []
+    for index, member in enumerate(ensemble.members):
+        keras.utils.set_random_seed(7 + index)
+        alone = (
+            build() if start == "builder" else keras.models.clone_model(base)
+        )
+        alone.compile(keras.optimizers.Adam(0.01), CROSSENTROPY)
+        order = np.random.default_rng([7, index])
+        for _ in range(2):
+            rows = order.permutation(30)
+            history = alone.fit(
+                x[rows], y[rows], batch_size=8, shuffle=False, verbose=0
+            ).history
+        losses.append(history["loss"][-1])
+        exact = keras.backend.backend() != "jax"
+        for one, other in zip(
+            toys.weights_of(member), toys.weights_of(alone), strict=True
+        ):
+            if exact or one.dtype.kind != "f":
+                np.testing.assert_array_equal(one, other)
+            else:
+                # XLA may add up in another order in the larger program.
+                np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    assert logs["loss"][-1] == pytest.approx(np.mean(losses), rel=1e-4)
+
+
+def trained_models(outputs=3, activation="softmax", size=3):
+    return [
+        toys.randomise(toys.mlp(outputs, activation), seed)
+        for seed in range(size)
+    ]
+
+
+@pytest.mark.parametrize("activation", ["softmax", None])
+def test_combination_of_classifiers(activation):
+    models, x = trained_models(activation=activation), toys.features()
+    answers = np.stack([model.predict(x, verbose=0) for model in models])
+    p = answers if activation else special.softmax(answers, -1)
+    mean = p.mean(0)
+    entropy = stats.entropy(mean, axis=-1)
+    expected = {
+        None: entropy,
+        "max_probability": 1 - mean.max(-1),
+        "mutual_information": entropy - stats.entropy(p, axis=-1).mean(0),
+        "variance": p.var(0).sum(-1),
+    }
+    for score, value in expected.items():
+        ensemble = DeepEnsemble.from_models(
+            models, "classification", score=score
+        )
+        out = ensemble.predict(x, verbose=0)
+        np.testing.assert_allclose(out["uncertainty"], value, atol=1e-5)
+        answer = out["prediction"]
+        if activation is None:
+            answer = special.softmax(answer, -1)
+        np.testing.assert_allclose(answer, mean, atol=1e-5)
+
+
+def test_combination_of_binary_logits():
+    models, x = trained_models(2, None), toys.features()
+    answers = np.stack([model.predict(x, verbose=0) for model in models])
+    out = DeepEnsemble.from_models(models, "binary").predict(x, verbose=0)
+    mean = special.expit(answers).mean(0)
+    np.testing.assert_allclose(
+        special.expit(out["prediction"]), mean, atol=1e-5
+    )
+    expected = sum(stats.entropy([mean[:, i], 1 - mean[:, i]]) for i in (0, 1))
+    np.testing.assert_allclose(out["uncertainty"], expected, atol=1e-4)
+
+
+def test_moments_of_a_mixture():
+    x, y = toys.features(), toys.values(num_values=2)
+    made = {
+        score: toys.randomise(
+            DeepEnsemble.from_model(
+                toys.mlp(2, None), "regression", 3, score=score
+            )
+        )
+        for score in (None, "variance", "epistemic_variance")
+    }
+    parts = [m.predict(x, verbose=0) for m in made[None].members]
+    mean = np.stack([m for m, _ in parts])
+    variance = np.exp(np.stack([s[0] for _, s in parts]))
+    # Moments of the mixture: E[μ² + σ²] − E[μ]².
+    total = (mean.astype("float64") ** 2 + variance).mean(0) - mean.mean(0) ** 2
+    expected = {
+        None: np.sqrt(total.sum(-1)),
+        "variance": total.sum(-1),
+        "epistemic_variance": mean.var(0).sum(-1),
+    }
+    for score, model in made.items():
+        out = model.predict(x, verbose=0)
+        np.testing.assert_allclose(out["uncertainty"], expected[score], 1e-4)
+        np.testing.assert_allclose(
+            out["prediction"], mean.mean(0), rtol=1e-4, atol=1e-5
+        )
+    model.compile("sgd")
+    nll = -stats.norm(mean.mean(0), np.sqrt(total)).logpdf(y).mean()
+    assert model.evaluate(x, y, verbose=0) == pytest.approx(nll, rel=1e-4)
+
+
+def test_values_without_variance():
+    models, x = trained_models(1, None), toys.features()
+    answers = np.stack([model.predict(x, verbose=0) for model in models])
+    ensemble = DeepEnsemble.from_models(models, "regression")
+    out = ensemble.predict(x, verbose=0)
+    np.testing.assert_allclose(
+        out["uncertainty"], answers.std(0)[:, 0], rtol=1e-4
+    )
+    ensemble = DeepEnsemble.from_model(
+        toys.mlp(1, None), "regression", 2, variance=False
+    )
+    toys.check_contract(ensemble, x, toys.values(), "mse", "mean_squared_error")
+
+
+def test_members_start_differently():
+    inputs = keras.Input((4,))
+    frozen = layers.Dense(4, name="frozen")
+    x = frozen(inputs)
+    frozen.trainable = False
+    start = keras.initializers.GlorotUniform(seed=1)
+    base = keras.Model(
+        inputs, layers.Dense(3, "softmax", kernel_initializer=start)(x)
+    )
+    before = toys.weights_of(base)
+    ensemble = DeepEnsemble.from_model(base, "classification", 2)
+    one, two = (toys.weights_of(member) for member in ensemble.members)
+    assert not np.allclose(one[2], two[2])
+    np.testing.assert_array_equal(one[0], before[0])
+    np.testing.assert_array_equal(two[0], before[0])
+    toys.assert_same(toys.weights_of(base), before)
+
+
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_contract_on_images(task, tmp_path):
+    is_value = task == "regression"
+    base = toys.cnn(1 if is_value else 3, None if is_value else "softmax")
+    x, y = toys.images(), toys.values() if is_value else toys.labels()
+    loss = None if is_value else CROSSENTROPY
+    metric = "mean_squared_error" if is_value else "sparse_categorical_accuracy"
+    model = DeepEnsemble.from_model(base, task, 2, seed=3)
+    toys.check_contract(model, x, y, loss, metric)
+    restored = assert_config_round_trip(model)
+    assert (restored.task, restored.seed) == (task, 3)
+    toys.check_loaded(model, x, y, tmp_path)
+
+
+@pytest.mark.slow
+def test_fresh_process():
+    task = {"kind": "classification", "size": "regression"}
+    model = DeepEnsemble.from_model(toys.two_outputs(), task, 2)
+    assert_saved_in_fresh_process(toys.randomise(model), toys.features())
+
+
+def test_several_outputs_with_weights_of_classes_and_a_split():
+    task = {"kind": "classification", "size": "regression"}
+    model = DeepEnsemble.from_model(toys.two_outputs(), task, 2)
+    model.compile("adam", {"kind": CROSSENTROPY}, metrics={"size": "mse"})
+    x, y = toys.features(), {"kind": toys.labels(), "size": toys.values()}
+    logs = model.fit(x, y, 8, validation_split=0.25, verbose=0).history
+    assert np.isfinite(logs["val_loss"] + logs["loss"]).all()
+    out = model.predict(x, verbose=0)["uncertainty"]
+    assert {name: one.shape for name, one in out.items()} == {
+        "kind": (24,),
+        "size": (24,),
+    }
+
+
+def test_weights_of_classes_are_those_of_samples():
+    x, y = toys.features(), toys.labels()
+    weights = []
+    for options in (
+        {"class_weight": {0: 1.0, 1: 3.0, 2: 0.5}},
+        {"sample_weight": np.array([1.0, 3.0, 0.5])[y]},
+    ):
+        model = DeepEnsemble.from_model(toys.mlp, "classification", 2, seed=0)
+        model.compile("sgd", CROSSENTROPY)
+        model.fit(x, y, verbose=0, **options)
+        weights.append(toys.weights_of(model))
+    for one, two in zip(*weights, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.backend("tensorflow")
+@pytest.mark.slow
+def test_data_sets_and_distribution():
+    import tensorflow as tf
+
+    with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+        model = DeepEnsemble.from_model(toys.mlp(1, None), "regression", 2)
+        model.compile("adam", metrics=["mse"])
+    data = tf.data.Dataset.from_tensor_slices((toys.features(), toys.values()))
+    data = data.batch(10)
+    logs = model.fit(data, validation_data=data, shuffle=False, verbose=0)
+    assert np.isfinite(logs.history["val_loss"]).all()
+    model.fit(toys.features(), toys.values(), verbose=0)
+
+
+def test_mixed_precision():
+    base = toys.mlp(1, None, dtype="mixed_float16")
+    model = DeepEnsemble.from_model(base, "regression", 2)
+    model.compile("adam")
+    logs = model.fit(toys.features(), toys.values(), verbose=0).history
+    assert np.isfinite(logs["loss"]).all()
+    out = model.predict(toys.features(), verbose=0)
+    assert out["prediction"].dtype == np.float16
+    assert out["uncertainty"].dtype == np.float32
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="num_members=0"):
+        DeepEnsemble.from_model(toys.mlp(), "classification", 0)
+    with pytest.raises(ValueError, match="same outputs"):
+        DeepEnsemble.from_models([toys.mlp(2), toys.mlp(3)], "classification")
+    with pytest.raises(ValueError, match=r"members=\[\]"):
+        DeepEnsemble.from_models([], "classification")
+    with pytest.raises(ValueError, match="score='entropy'"):
+        DeepEnsemble.from_models([toys.mlp()], "binary", score="entropy")
+    with pytest.raises(ValueError, match="two of them"):
+        DeepEnsemble.from_models(
+            [toys.mlp()], "classification", score="mutual_information"
+        )
+    with pytest.raises(ValueError, match="two of them"):
+        DeepEnsemble.from_models([toys.mlp(1, None)], "regression")
+    model = DeepEnsemble.from_model(toys.mlp(1, None), "regression", 2)
+    with pytest.raises(ValueError, match="loss='mse'"):
+        model.compile("adam", "mse")
+    with pytest.raises(ValueError, match="global_clipnorm"):
+        model.compile(keras.optimizers.SGD(global_clipnorm=1.0))
+    model.compile("sgd")
+    with pytest.raises(ValueError, match="shape"):
+        model.fit(toys.features(), toys.values(num_values=2), verbose=0)
