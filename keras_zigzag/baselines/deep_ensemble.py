@@ -90,6 +90,9 @@ class DeepEnsemble(UncertaintyModel):
         _check_members(members)
         kwargs.setdefault("dtype", members[0].dtype_policy)
         super().__init__(**kwargs)
+        # PyTorch, when it exports, knows modules that are attributes only.
+        for index, member in enumerate(members):
+            setattr(self, f"member_{index}", member)
         self.members = list(members)
         self.task = task
         self.score = score

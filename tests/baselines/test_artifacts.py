@@ -36,7 +36,19 @@ def ensemble_regression():
     )
 
 
-QUICK = (single_energy, single_regression, ensemble, ensemble_regression)
+def mc_dropout():
+    return toys.randomise(
+        baselines.MCDropout.from_model(toys.cnn(), "classification", layers=1)
+    )
+
+
+QUICK = (
+    single_energy,
+    single_regression,
+    ensemble,
+    ensemble_regression,
+    mc_dropout,
+)
 
 
 @pytest.mark.parametrize("runtime", ["saved_model", "onnx"])

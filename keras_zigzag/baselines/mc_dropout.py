@@ -1,0 +1,210 @@
+import random
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_zigzag.baselines.answers import Answers
+from keras_zigzag.baselines.bases import (
+    check_graph,
+    check_options,
+    deserialized,
+    input_specs,
+)
+from keras_zigzag.baselines.mixtures import Mixture
+from keras_zigzag.baselines.sampling import has_dropout, with_sampled_dropout
+from keras_zigzag.graphs import functional_view
+from keras_zigzag.uncertainty_model import UncertaintyModel
+
+Tensor = Any
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class MCDropout(UncertaintyModel):
+    """Several passes of one network with dropout left on.
+
+    At inference only dropout is random; batch normalisation and augmentation
+    do what they always do there. All passes are one batched call. Their masks
+    are drawn once from `seed` and then are the same for all inputs, so an
+    input has the same answer in every batch, in every call and in an exported
+    artifact. The prediction is the mean over the passes, of probabilities
+    where the network gives logits, in `evaluate` as in `predict`.
+
+    Make one with `MCDropout.from_model`.
+
+    Reference: [Gal & Ghahramani, 2016](https://arxiv.org/abs/1506.02142).
+
+    Args:
+        network: Functional model with the dropout that `from_model` puts in.
+        task: `"classification"`, `"regression"` or `"binary"`; with several
+            outputs a list or dict with one of them per output.
+        num_samples: Integer. Number of passes. Defaults to `5`.
+        score: String, or a list or dict with one per output.
+            `"predictive_entropy"`, `"mutual_information"`,
+            `"max_probability"` (one minus it) or `"variance"`;
+            `"standard_deviation"` or `"variance"` for a regression. Defaults
+            to `None`: the first for its task.
+        **kwargs: Arguments of `keras.Model`.
+
+    Raises:
+        ValueError: If a name is unknown or a number out of its range.
+
+    Example:
+
+    >>> dropout = keras_zigzag.baselines.MCDropout.from_model(
+    ...     base, task="classification", layers=2, rate=0.1
+    ... )
+    >>> dropout.predict(x_test, verbose=0)["uncertainty"].shape
+    (8,)
+    """
+
+    def __init__(
+        self,
+        network: keras.Model,
+        task: Any,
+        num_samples: int = 5,
+        score: Any = None,
+        **kwargs: Any,
+    ):
+        check_options(kwargs)
+        _check_count("num_samples", num_samples)
+        kwargs.setdefault("dtype", network.dtype_policy)
+        super().__init__(**kwargs)
+        self.network = network
+        self.task = task
+        self.num_samples = num_samples
+        self.score = score
+        view = functional_view(network)
+        self.answers = Answers(view, task)
+        self._mixture = Mixture(self.answers, score, num_samples)
+        if not isinstance(view.output, dict):
+            self.output_names = view.output_names
+        self.built = True
+
+    @classmethod
+    def from_model(
+        cls,
+        base: keras.Model,
+        task: Any,
+        num_samples: int = 5,
+        layers: int | None = None,
+        rate: float = 0.2,
+        score: Any = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> "MCDropout":
+        """Makes a model of a base model, which is not changed.
+
+        Args:
+            base: Sequential or Functional model, built, trained or not.
+                Trained weights are kept. The passes sample its own `Dropout`
+                and `SpatialDropout` layers.
+            task: See the class.
+            num_samples: Integer. Number of passes. Defaults to `5`.
+            layers: Integer. In front of how many of the last layers with a
+                kernel dropout is put. Defaults to `None`: of none if the
+                model has dropout of its own, else of the last one.
+            rate: Float in `(0, 1)`. Rate of the dropout that is put in.
+                Defaults to `0.2`.
+            score: See the class. Defaults to `None`.
+            seed: Integer. Seed of the masks. Defaults to `None`: a random
+                one, which is saved with the model.
+            **kwargs: Arguments of the constructor.
+
+        Returns:
+            An `MCDropout`, not compiled.
+
+        Raises:
+            ValueError: If the model cannot be copied or has too few layers,
+                or a number is out of its range.
+
+        Example:
+
+        >>> base = keras.Sequential([
+        ...     keras.Input((4,)), keras.layers.Dense(8, activation="relu"),
+        ...     keras.layers.Dropout(0.1), keras.layers.Dense(1)])
+        >>> model = keras_zigzag.baselines.MCDropout.from_model(
+        ...     base, task="regression", num_samples=10, seed=0)
+        >>> model.compile("adam", "mse")
+        """
+        check_graph(base)
+        _check_count("num_samples", num_samples)
+        if layers is not None:
+            _check_count("layers", layers)
+        if not isinstance(rate, (int, float)) or not 0 < rate < 1:
+            raise ValueError(
+                "`rate` must lie between 0 and 1; at 0 all passes are equal, "
+                f"at 1 nothing is left. Received: rate={rate!r}"
+            )
+        if layers is None and not has_dropout(base):
+            layers = 1
+        if seed is None:
+            seed = random.randint(1, 2**31)
+        network = with_sampled_dropout(base, num_samples, layers, rate, seed)
+        kwargs.setdefault("dtype", base.dtype_policy)
+        kwargs.setdefault("name", f"mc_dropout_{base.name}")
+        return cls(network, task, num_samples, score, **kwargs)
+
+    def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
+        if training:
+            return self.network(inputs, training=True)
+        return self._mixture.outputs(self._samples(inputs))
+
+    def estimate(self, inputs: Any) -> tuple[Any, Any]:
+        samples = self._samples(inputs)
+        prediction = self._mixture.outputs(samples)
+        return prediction, self._mixture.uncertainty(samples)
+
+    def check_targets(self, targets: Any) -> None:
+        self.answers.check_targets(
+            targets, self.loss if self.compiled else None
+        )
+
+    def check_loss(self, loss: Any) -> None:
+        self.answers.check_loss(loss)
+
+    def input_signature(self) -> list[Any]:
+        return input_specs(functional_view(self.network).input)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        config.update(
+            {
+                "network": keras.saving.serialize_keras_object(self.network),
+                "task": self.task,
+                "num_samples": self.num_samples,
+                "score": self.score,
+            }
+        )
+        return config
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Any = None
+    ) -> "MCDropout":
+        return cls(**deserialized(config, ("network",), custom_objects))
+
+    def _samples(self, inputs: Any) -> Any:
+        """The answers of all passes, `(num_samples, batch_size, ...)`."""
+        repeated = keras.tree.map_structure(
+            lambda leaf: (
+                None
+                if leaf is None
+                else ops.concatenate([leaf] * self.num_samples, axis=0)
+            ),
+            inputs,
+        )
+        outputs = self.network(repeated, training=False)
+        return keras.tree.map_structure(
+            lambda leaf: ops.reshape(
+                leaf, (self.num_samples, -1, *ops.shape(leaf)[1:])
+            ),
+            outputs,
+        )
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, int) or value < 1:
+        raise ValueError(
+            f"`{name}` must be a positive integer. Received: {name}={value!r}"
+        )

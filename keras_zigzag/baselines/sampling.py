@@ -1,0 +1,264 @@
+"""Dropout that can be sampled at inference, and how it gets into a network."""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_zigzag.graphs import (
+    copy_layer,
+    copy_state,
+    functional_view,
+    is_graph_model,
+)
+from keras_zigzag.wide_layer import first_features, replace
+
+Tensor = Any
+DROPOUTS = (
+    "Dropout",
+    "SpatialDropout1D",
+    "SpatialDropout2D",
+    "SpatialDropout3D",
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class SampledDropout(keras.layers.Layer):
+    """Dropout in training, and at inference one fixed mask for each sample.
+
+    At inference the batch holds all samples one after the other,
+    `num_samples` times the same inputs. Each gets a mask of its own, the
+    same for all inputs, so that answers depend neither on the batch nor on
+    the call, and an exported graph holds the masks.
+
+    Args:
+        rate: Float in `(0, 1)`. Fraction of features to drop.
+        num_samples: Integer.
+        seed: Integer.
+        shared_axes: List of integers. Axes along which a mask is constant.
+            Defaults to `()`.
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Reference: [Gal & Ghahramani, 2016](https://arxiv.org/abs/1506.02142).
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        num_samples: int,
+        seed: int,
+        shared_axes: tuple[int, ...] = (),
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.rate = rate
+        self.num_samples = num_samples
+        self.seed = seed
+        self.shared_axes = tuple(shared_axes)
+        self.supports_masking = True
+        self._generator = keras.random.SeedGenerator(seed)
+
+    def build(self, input_shape: Any) -> None:
+        # Drawn by NumPy, so that they are the same on all backends. Where a
+        # size is open, one mask serves all places.
+        shape = [
+            1 if size is None or axis in self.shared_axes else size
+            for axis, size in enumerate(input_shape)
+        ][1:]
+        kept = np.random.default_rng(self.seed).random(
+            (self.num_samples, 1, *shape)
+        )
+        self._factors = np.where(
+            kept >= self.rate, 1.0 / (1.0 - self.rate), 0.0
+        ).astype("float32")
+        self.built = True
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        if training:
+            noise_shape = [
+                1 if axis in self.shared_axes else size
+                for axis, size in enumerate(ops.shape(inputs))
+            ]
+            return keras.random.dropout(
+                inputs, self.rate, noise_shape, seed=self._generator
+            )
+        shape = list(ops.shape(inputs))[1:]
+        samples = ops.reshape(inputs, (self.num_samples, -1, *shape))
+        factors = ops.cast(self._factors, inputs.dtype)
+        return ops.reshape(samples * factors, (-1, *shape))
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        config.update(
+            {
+                "rate": self.rate,
+                "num_samples": self.num_samples,
+                "seed": self.seed,
+                "shared_axes": list(self.shared_axes),
+            }
+        )
+        return config
+
+
+class Sampling:
+    """Puts dropout that can be sampled into a copy of a network.
+
+    Args:
+        base: Functional or Sequential model. It is not changed.
+        num_samples: Integer.
+        layers: Integer. In front of how many of the last layers with a kernel
+            dropout is put, or `None` for none.
+        rate: Float. Rate of these.
+        seed: Integer.
+    """
+
+    def __init__(
+        self,
+        base: keras.Model,
+        num_samples: int,
+        layers: int | None,
+        rate: float,
+        seed: int,
+    ):
+        self.num_samples = num_samples
+        self.rate = rate
+        self.seeds = np.random.default_rng(seed)
+        self.count = 0
+        last = mixing_layers(base)
+        if layers is not None and layers > len(last):
+            raise ValueError(
+                f"The base model has {len(last)} layers with a kernel. "
+                f"Received: layers={layers}. Give at most as many."
+            )
+        self.targets = [
+            id(layer) for layer in last[len(last) - (layers or 0) :]
+        ]
+        self.copies: dict[int, Any] = {}
+
+    def rewritten(self, model: keras.Model) -> keras.Model:
+        view = functional_view(model)
+        # `call` sees the copies.
+        return keras.models.clone_model(
+            view, clone_function=self.copy, call_function=self.call
+        )
+
+    def copy(self, layer: Any) -> Any:
+        if id(layer) in self.copies:
+            return self.copies[id(layer)]
+        if is_graph_model(layer):
+            copy = self.rewritten(layer)
+        elif type(layer).__name__ in DROPOUTS and layer.rate > 0:
+            copy = self.dropout(
+                layer.rate, shared_axes(layer), layer.dtype_policy, layer.name
+            )
+        else:
+            copy = copy_layer(layer)
+        if id(layer) in self.targets:
+            self.targets.append(id(copy))
+        self.copies[id(layer)] = copy
+        return copy
+
+    def call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
+        if id(layer) in self.targets:
+            features = first_features(layer, (args, kwargs))
+            if features is not None:
+                dropout = self.dropout(
+                    self.rate,
+                    (),
+                    layer.dtype_policy,
+                    f"{layer.name}_dropout_{self.count}",
+                )
+                args, kwargs = replace(
+                    layer, (args, kwargs), features, dropout(features)
+                )
+        return layer(*args, **kwargs)
+
+    def dropout(
+        self, rate: float, axes: tuple[int, ...], dtype: Any, name: str
+    ) -> SampledDropout:
+        self.count += 1
+        return SampledDropout(
+            float(rate),
+            self.num_samples,
+            int(self.seeds.integers(2**31)),
+            axes,
+            dtype=dtype,
+            name=name,
+        )
+
+
+def with_sampled_dropout(
+    base: keras.Model,
+    num_samples: int,
+    layers: int | None,
+    rate: float,
+    seed: int,
+) -> keras.Model:
+    """A copy of a model with its weights and dropout that can be sampled.
+
+    Args as for `Sampling`.
+
+    Raises:
+        ValueError: If there is no dropout in the result.
+    """
+    sampling = Sampling(base, num_samples, layers, rate, seed)
+    network = sampling.rewritten(base)
+    for layer in functional_view(base).layers:
+        if not isinstance(layer, keras.layers.InputLayer):
+            _copy_weights(layer, network.get_layer(layer.name))
+    if sampling.count == 0:
+        raise ValueError(
+            "There is no dropout to sample. Received: a base model without a "
+            "layer that it could be put in front of."
+        )
+    return network
+
+
+def has_dropout(model: keras.Model) -> bool:
+    return any(
+        has_dropout(layer)
+        if is_graph_model(layer)
+        else type(layer).__name__ in DROPOUTS and layer.rate > 0
+        for layer in model.layers
+    )
+
+
+def mixing_layers(model: keras.Model) -> list[Any]:
+    """Layers with a kernel, also in inner models, from first to last."""
+    found: list[Any] = []
+    for layer in functional_view(model).operations:
+        if is_graph_model(layer):
+            found += [one for one in mixing_layers(layer) if one not in found]
+        elif layer not in found and any(
+            len(weight.shape) > 1
+            for weight in getattr(layer, "trainable_weights", [])
+        ):
+            found.append(layer)
+    return found
+
+
+def shared_axes(layer: Any) -> tuple[int, ...]:
+    """Axes along which a dropout layer drops all or nothing."""
+    if type(layer).__name__ == "Dropout":
+        noise_shape = layer.noise_shape or ()
+        return tuple(
+            axis for axis, size in enumerate(noise_shape) if axis and size == 1
+        )
+    rank = int(type(layer).__name__[-2])
+    first = 2 if getattr(layer, "data_format", "") == "channels_first" else 1
+    return tuple(range(first, first + rank))
+
+
+def _copy_weights(source: Any, target: Any) -> None:
+    if type(target) is SampledDropout:
+        return
+    if is_graph_model(source):
+        for layer in source.layers:
+            if not isinstance(layer, keras.layers.InputLayer):
+                _copy_weights(layer, target.get_layer(layer.name))
+        return
+    copy_state(source, target)
