@@ -7,6 +7,8 @@ from tests.baselines import toys
 from tests.export.artifacts import Case, check_artifacts
 from tests.helpers import assert_saved_in_fresh_process
 
+pytestmark = pytest.mark.first_quick_on("tensorflow", "jax", "torch")
+
 
 def single_energy():
     model = baselines.SingleModel.from_model(

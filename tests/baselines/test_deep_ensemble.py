@@ -10,6 +10,11 @@ from tests.helpers import (
     assert_saved_in_fresh_process,
 )
 
+pytestmark = [
+    pytest.mark.first_quick_on("tensorflow", "torch"),
+    pytest.mark.one_quick_on("jax"),
+]
+
 layers = keras.layers
 CROSSENTROPY = "sparse_categorical_crossentropy"
 

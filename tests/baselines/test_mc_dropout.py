@@ -10,6 +10,11 @@ from tests.helpers import (
     assert_saved_in_fresh_process,
 )
 
+pytestmark = [
+    pytest.mark.first_quick_on("tensorflow", "torch"),
+    pytest.mark.one_quick_on("jax"),
+]
+
 layers = keras.layers
 CROSSENTROPY = "sparse_categorical_crossentropy"
 
@@ -22,6 +27,7 @@ def passes_by_hand(weights, x, rate, size, seed=5):
     return (hidden * kept / (1 - rate)) @ weights[2] + weights[3]
 
 
+@pytest.mark.slow
 def test_moments_are_those_of_a_long_monte_carlo():
     base, x = toys.randomise(toys.mlp(1, None)), toys.features(8)
     before = toys.weights_of(base)

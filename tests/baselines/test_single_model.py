@@ -11,6 +11,8 @@ from tests.helpers import (
     assert_saved_in_fresh_process,
 )
 
+pytestmark = pytest.mark.first_quick_on("tensorflow", "jax", "torch")
+
 layers = keras.layers
 CROSSENTROPY = "sparse_categorical_crossentropy"
 
