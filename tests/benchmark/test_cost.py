@@ -94,6 +94,7 @@ def test_contestants_are_compiled_alike():
     assert models[2].passes == "sampled"
 
 
+@pytest.mark.slow_but_on("tensorflow")
 def test_peak_memory_in_a_fresh_process():
     if reason := cost_memory.why_unavailable():
         pytest.skip(reason)

@@ -9,6 +9,7 @@ ROWS = ["single model, entropy", "ZigZag, distance", "ZigZag, entropy of y0"]
 COLUMNS = ["accuracy", "rAULC", "OOD ROC-AUC", "OOD PR-AUC"]
 
 
+@pytest.mark.slow
 def test_few_epochs(tmp_path):
     picture = tmp_path / "digits.png"
     output = run_example(

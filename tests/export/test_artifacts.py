@@ -8,6 +8,8 @@ from tests.export import cases
 from tests.export.artifacts import Case, check_artifacts
 
 FORMATS = ("saved_model", "onnx", "litert", "openvino", "torch")
+# On the other backends `test_hard_cases` exports for them too.
+ON_TENSORFLOW = pytest.mark.slow_but_on("tensorflow")
 QUICK = ("images", "augmented", "tabular", "dict_in_dict_out", "thresholded")
 OTHERS = (
     "bytes_in",
@@ -28,7 +30,16 @@ def quick_cases():
     return {name: getattr(cases, name)() for name in QUICK}
 
 
-@pytest.mark.parametrize("runtime", FORMATS)
+@pytest.mark.parametrize(
+    "runtime",
+    [
+        pytest.param("saved_model", marks=ON_TENSORFLOW),
+        "onnx",
+        "litert",
+        pytest.param("openvino", marks=ON_TENSORFLOW),
+        pytest.param("torch", marks=pytest.mark.slow),
+    ],
+)
 def test_artifact_answers_as_predict(runtime, quick_cases, tmp_path):
     check_artifacts(runtime, quick_cases, tmp_path)
 

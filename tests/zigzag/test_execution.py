@@ -35,6 +35,7 @@ def assert_same(one, two):
         np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow_but_on("tensorflow", "torch")
 @pytest.mark.parametrize("passes", ["both", "sampled"])
 def test_ways_to_run_a_step_agree(passes):
     expected = trained(passes)
@@ -55,6 +56,7 @@ def test_compiled_steps(passes):
         assert_same(compiled, trained(passes, jit_compile=False))
 
 
+@pytest.mark.slow_but_on("tensorflow", "torch")
 def test_a_single_sample_left_over():
     assert_same(
         trained("sampled", 17, run_eagerly=True), trained("sampled", 17)
