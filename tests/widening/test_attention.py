@@ -9,10 +9,7 @@ from tests.widening.data import floats, integers
 from tests.widening.test_branches import entries
 
 # JAX compiles each operation of each network.
-pytestmark = [
-    pytest.mark.first_quick_on("torch"),
-    pytest.mark.one_quick_on("jax"),
-]
+pytestmark = pytest.mark.one_quick_on("jax", "torch")
 
 layers = keras.layers
 

@@ -10,10 +10,7 @@ from tests.widening.checker import check_widening
 from tests.widening.data import floats, integers
 
 # JAX compiles each operation of each network.
-pytestmark = [
-    pytest.mark.first_quick_on("torch"),
-    pytest.mark.one_quick_on("jax"),
-]
+pytestmark = pytest.mark.one_quick_on("jax", "torch")
 
 layers = keras.layers
 
