@@ -123,3 +123,10 @@ SEES_USER_ROWS = {
     "compute_loss": seeing_loss_rows,
     "compute_metrics": seeing_metric_rows,
 }
+
+
+def rows_of(structure: Any, rows: slice) -> Any:
+    """Some rows of arrays, `None` where there is none."""
+    return keras.tree.map_structure(
+        lambda leaf: None if leaf is None else leaf[rows], structure
+    )

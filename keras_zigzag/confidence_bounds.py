@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-Array = np.ndarray
+from keras_zigzag.metrics.inputs import Array
 
 
 def upper_bound_of_mean(

@@ -173,3 +173,18 @@ def _padded(value: Any, like: Any, keep: bool) -> np.ndarray:
     padded = like.copy() if keep else np.zeros_like(like)
     padded[tuple(slice(size) for size in value.shape)] = value
     return padded
+
+
+def check_known_shape(base: Any) -> None:
+    """Raises a `ValueError` for no model, or one without an input shape."""
+    if not isinstance(base, keras.Model):
+        raise ValueError(
+            "The base model must be a `keras.Model`. "
+            f"Received: base={base!r} of type `{type(base).__name__}`."
+        )
+    if isinstance(base, keras.Sequential) and not (base.built and base.inputs):
+        raise ValueError(
+            "The base model has no known input shape. Start it with "
+            "`keras.Input(shape)`, or call it on a batch first. "
+            f"Received: the unbuilt Sequential model {base.name!r}."
+        )

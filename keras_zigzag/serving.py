@@ -60,7 +60,7 @@ def export_serving_model(
     model: Any,
     filepath: Any,
     format: str,
-    input_signature: list[Any],
+    input_signature: list[Any] | None = None,
     **kwargs: Any,
 ) -> None:
     """Exports a model with its uncertainty.
@@ -70,10 +70,13 @@ def export_serving_model(
         filepath: String or path.
         format: String, as of `keras.Model.export`.
         input_signature: List with the structure of `keras.InputSpec`.
+            Defaults to that of the model.
         **kwargs: Further arguments of `keras.Model.export`.
     """
     # Keras takes a path for some of the formats only.
     filepath = os.fspath(filepath)
+    if input_signature is None:
+        input_signature = model.input_signature()
     kwargs.update({"format": format, "input_signature": input_signature})
     with constants_as_arrays(model):
         # From a graph of TensorFlow the converters take names themselves.

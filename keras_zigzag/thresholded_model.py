@@ -5,6 +5,7 @@ import numpy as np
 from keras import ops
 
 from keras_zigzag.checks import check_not_empty
+from keras_zigzag.model_config import deserialized
 from keras_zigzag.serving import export_serving_model
 
 
@@ -119,8 +120,6 @@ class ThresholdedModel(keras.Model):
                 size.
             **kwargs: Further arguments of `keras.Model.export`.
         """
-        if input_signature is None:
-            input_signature = self.input_signature()
         export_serving_model(
             self,
             filepath,
@@ -144,13 +143,7 @@ class ThresholdedModel(keras.Model):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Any = None
     ) -> "ThresholdedModel":
-        config = dict(config)
-        for name in ("model", "dtype"):
-            if isinstance(config.get(name), dict):
-                config[name] = keras.saving.deserialize_keras_object(
-                    config[name], custom_objects=custom_objects
-                )
-        return cls(**config)
+        return cls(**deserialized(config, ("model",), custom_objects))
 
     def _check_structure(self) -> None:
         inputs = keras.tree.map_structure(

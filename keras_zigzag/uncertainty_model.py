@@ -283,8 +283,6 @@ class UncertaintyModel(keras.Model):
         several outputs of the base model `prediction_<name>` and
         `uncertainty_<name>`, or `_<index>` if they are a list.
         """
-        if input_signature is None:
-            input_signature = self.input_signature()
         export_serving_model(
             self,
             filepath,

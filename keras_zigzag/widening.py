@@ -5,6 +5,7 @@ from typing import Any
 import keras
 
 from keras_zigzag.graphs import (
+    check_known_shape,
     copy_layer,
     copy_state,
     free_name,
@@ -283,11 +284,7 @@ class Walk:
 
 def check_base(base: Any) -> None:
     """Raises a `ValueError` that says why a model cannot be widened."""
-    if not isinstance(base, keras.Model):
-        raise ValueError(
-            "The base model must be a `keras.Model`. "
-            f"Received: base={base!r} of type `{type(base).__name__}`."
-        )
+    check_known_shape(base)
     for layer in sublayers(base):
         if isinstance(layer, (ConcatenatePrior, AddPrior)):
             raise ValueError(
@@ -297,12 +294,6 @@ def check_base(base: Any) -> None:
                 "`keras_zigzag.ZigZagModel(network, prior)`."
             )
         check_sublayer(layer)
-    if isinstance(base, keras.Sequential) and not (base.built and base.inputs):
-        raise ValueError(
-            "The base model has no known input shape. Start it with "
-            "`keras.Input(shape)`, or call it on a batch first. "
-            f"Received: the unbuilt Sequential model {base.name!r}."
-        )
     if not is_graph_model(base):
         raise ValueError(
             "Only Sequential and Functional models can be widened, since the "

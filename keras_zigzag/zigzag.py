@@ -8,6 +8,7 @@ from keras_zigzag import distances
 from keras_zigzag.batches import TrainingInputs, with_first_rows_again
 from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.graphs import functional_view
+from keras_zigzag.model_config import check_options, deserialized, input_specs
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
@@ -81,7 +82,7 @@ class ZigZagModel(UncertaintyModel):
                 "Pass one of `keras_zigzag.priors`, or make the model of an "
                 "ordinary one with `ZigZagModel.from_model(base, task=...)`."
             )
-        _check_options(kwargs)
+        check_options(kwargs, ZigZagModel, _arguments_of_the_prior())
         kwargs.setdefault("dtype", network.dtype_policy)
         super().__init__(**kwargs)
         if passes not in PASSES:
@@ -234,16 +235,7 @@ class ZigZagModel(UncertaintyModel):
 
     def input_signature(self) -> list[Any]:
         inputs, _ = self.network.input
-        return [
-            keras.tree.map_structure(
-                lambda tensor: keras.InputSpec(
-                    shape=(None, *tensor.shape[1:]),
-                    dtype=tensor.dtype,
-                    name=tensor.name,
-                ),
-                inputs,
-            )
-        ]
+        return input_specs(inputs)
 
     def get_config(self) -> dict[str, Any]:
         config = super().get_config()
@@ -264,13 +256,7 @@ class ZigZagModel(UncertaintyModel):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Any = None
     ) -> "ZigZagModel":
-        config = dict(config)
-        for name in ("network", "prior", "dtype"):
-            if isinstance(config.get(name), dict):
-                config[name] = keras.saving.deserialize_keras_object(
-                    config[name], custom_objects=custom_objects
-                )
-        return cls(**config)
+        return cls(**deserialized(config, ("network", "prior"), custom_objects))
 
     def _blank(self, inputs: Any) -> Tensor:
         return self.prior.encode_blank(ops.shape(first_leaf(inputs))[0])
@@ -323,23 +309,13 @@ class ZigZagModel(UncertaintyModel):
             self.prior.check_probabilities()
 
 
-def _check_options(kwargs: dict[str, Any]) -> None:
-    """Raises a `ValueError` for what is no argument of a Keras model."""
-    unknown = sorted(set(kwargs) - {"name", "dtype", "trainable"})
-    if not unknown:
-        return
-    hint = ""
-    if unknown[0] in signature(OneHotPrior).parameters:
-        hint = (
-            f" `{unknown[0]}` is an argument of the prior: pass "
-            f"`prior=keras_zigzag.priors.OneHotPrior({unknown[0]}=...)` or "
-            "another one."
-        )
-    expected = sorted({*signature(ZigZagModel).parameters} - {"kwargs"})
-    raise ValueError(
-        f"Unknown arguments. Expected: {expected}, and `name`, `dtype` and "
-        f"`trainable` of a Keras model. Received: {unknown}.{hint}"
-    )
+def _arguments_of_the_prior() -> dict[str, str]:
+    """What to do with them where they were given to the model."""
+    return {
+        name: f" `{name}` is an argument of the prior: pass "
+        f"`prior=keras_zigzag.priors.OneHotPrior({name}=...)` or another one."
+        for name in signature(OneHotPrior).parameters
+    }
 
 
 def check_prior_input(network: keras.Model, prior: Prior) -> None:

@@ -6,13 +6,11 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_zigzag.baselines.answering_model import AnsweringModel
 from keras_zigzag.baselines.answers import Answers, prediction_of
 from keras_zigzag.baselines.bases import (
     check_graph,
-    check_options,
     copy_base,
-    deserialized,
-    input_specs,
 )
 from keras_zigzag.baselines.heads import with_log_variances
 from keras_zigzag.baselines.member_batches import (
@@ -22,16 +20,16 @@ from keras_zigzag.baselines.member_batches import (
 )
 from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.seeding import fresh_model, seeded
-from keras_zigzag.batches import LossInputs
+from keras_zigzag.batches import LossInputs, rows_of
 from keras_zigzag.checks import is_data
 from keras_zigzag.graphs import functional_view
-from keras_zigzag.uncertainty_model import UncertaintyModel
+from keras_zigzag.model_config import check_options, deserialized, input_specs
 
 Tensor = Any
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
-class DeepEnsemble(UncertaintyModel):
+class DeepEnsemble(AnsweringModel):
     """Several networks that were initialised and shuffled independently.
 
     The prediction is the mean of the members' (of their probabilities, where
@@ -86,7 +84,7 @@ class DeepEnsemble(UncertaintyModel):
         seed: int | None = None,
         **kwargs: Any,
     ):
-        check_options(kwargs)
+        check_options(kwargs, DeepEnsemble)
         _check_members(members)
         kwargs.setdefault("dtype", members[0].dtype_policy)
         super().__init__(**kwargs)
@@ -198,9 +196,6 @@ class DeepEnsemble(UncertaintyModel):
             kwargs.setdefault("name", f"ensemble_{members[0].name}")
         return cls(members, task, **kwargs)
 
-    def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
-        return prediction_of(self.call_loss(inputs, training))
-
     def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
         if isinstance(inputs, MemberInputs):
             outputs = map(
@@ -230,11 +225,6 @@ class DeepEnsemble(UncertaintyModel):
             x, y = MemberInputs((x,) * size), (y,) * size
             if sample_weight is not None:
                 sample_weight = (sample_weight,) * size
-        return LossInputs(x), y, sample_weight
-
-    def test_batch(
-        self, x: Any, y: Any, sample_weight: Any = None
-    ) -> tuple[Any, Any, Any]:
         return LossInputs(x), y, sample_weight
 
     def compute_loss(
@@ -305,8 +295,6 @@ class DeepEnsemble(UncertaintyModel):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        self.check_loss(loss)
-        loss = self.answers.with_gaussian_loss(loss)
         super().compile(optimizer, loss, *args, **kwargs)
         if getattr(self.optimizer, "global_clipnorm", None) is not None:
             raise ValueError(
@@ -315,15 +303,6 @@ class DeepEnsemble(UncertaintyModel):
                 "optimizer with `global_clipnorm="
                 f"{self.optimizer.global_clipnorm}`. Use `clipnorm`."
             )
-
-    def check_targets(self, targets: Any) -> None:
-        self.answers.check_targets(
-            targets, self.loss if self.compiled else None
-        )
-
-    def check_loss(self, loss: Any) -> None:
-        if loss is not None:
-            self.answers.check_loss(loss)
 
     def input_signature(self) -> list[Any]:
         return input_specs(functional_view(self.members[0]).input)
@@ -380,8 +359,8 @@ class DeepEnsemble(UncertaintyModel):
         if split and options.get("validation_data") is None:
             size = len(keras.tree.flatten(x)[0])
             first = int(size * (1.0 - split))
-            options["validation_data"] = _rows(data, slice(first, None))
-            data = _rows(data, slice(first))
+            options["validation_data"] = rows_of(data, slice(first, None))
+            data = rows_of(data, slice(first))
         batch_size = options.pop("batch_size", None) or 32
         options["shuffle"] = False
         return MemberBatches(data, batch_size, self._generators()), options
@@ -436,12 +415,6 @@ def _check_members(members: Any) -> None:
             "The members of an ensemble must have the same outputs. "
             f"Received: members with outputs of the shapes {shapes}."
         )
-
-
-def _rows(data: Any, rows: slice) -> Any:
-    return keras.tree.map_structure(
-        lambda leaf: None if leaf is None else leaf[rows], data
-    )
 
 
 def _weights_of_classes(y: Any, weights: dict[int, float]) -> np.ndarray:

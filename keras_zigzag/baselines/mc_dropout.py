@@ -4,23 +4,21 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_zigzag.baselines.answering_model import AnsweringModel
 from keras_zigzag.baselines.answers import Answers
 from keras_zigzag.baselines.bases import (
     check_graph,
-    check_options,
-    deserialized,
-    input_specs,
 )
 from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.sampling import has_dropout, with_sampled_dropout
 from keras_zigzag.graphs import functional_view
-from keras_zigzag.uncertainty_model import UncertaintyModel
+from keras_zigzag.model_config import check_options, deserialized, input_specs
 
 Tensor = Any
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
-class MCDropout(UncertaintyModel):
+class MCDropout(AnsweringModel):
     """Several passes of one network with dropout left on.
 
     At inference only dropout is random; batch normalisation and augmentation
@@ -66,7 +64,7 @@ class MCDropout(UncertaintyModel):
         score: Any = None,
         **kwargs: Any,
     ):
-        check_options(kwargs)
+        check_options(kwargs, MCDropout)
         _check_count("num_samples", num_samples)
         kwargs.setdefault("dtype", network.dtype_policy)
         super().__init__(**kwargs)
@@ -154,14 +152,6 @@ class MCDropout(UncertaintyModel):
         samples = self._samples(inputs)
         prediction = self._mixture.outputs(samples)
         return prediction, self._mixture.uncertainty(samples)
-
-    def check_targets(self, targets: Any) -> None:
-        self.answers.check_targets(
-            targets, self.loss if self.compiled else None
-        )
-
-    def check_loss(self, loss: Any) -> None:
-        self.answers.check_loss(loss)
 
     def input_signature(self) -> list[Any]:
         return input_specs(functional_view(self.network).input)

@@ -4,16 +4,14 @@ import keras
 from keras import ops
 
 from keras_zigzag.baselines import scores
+from keras_zigzag.baselines.answering_model import AnsweringModel
 from keras_zigzag.baselines.answers import (
     Answers,
     one_per_output,
     prediction_of,
 )
 from keras_zigzag.baselines.bases import (
-    check_options,
     copy_base,
-    deserialized,
-    input_specs,
 )
 from keras_zigzag.baselines.gaussian import clipped
 from keras_zigzag.baselines.heads import (
@@ -23,7 +21,7 @@ from keras_zigzag.baselines.heads import (
 )
 from keras_zigzag.batches import LossInputs
 from keras_zigzag.graphs import functional_view
-from keras_zigzag.uncertainty_model import UncertaintyModel
+from keras_zigzag.model_config import check_options, deserialized, input_specs
 
 Tensor = Any
 SCORES = {
@@ -34,7 +32,7 @@ SCORES = {
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
-class SingleModel(UncertaintyModel):
+class SingleModel(AnsweringModel):
     """What one ordinary network says of its own uncertainty.
 
     A classifier is scored by its own probabilities or logits. A regression
@@ -79,7 +77,7 @@ class SingleModel(UncertaintyModel):
         score: Any = None,
         **kwargs: Any,
     ):
-        check_options(kwargs)
+        check_options(kwargs, SingleModel)
         kwargs.setdefault("dtype", network.dtype_policy)
         super().__init__(**kwargs)
         self.network = network
@@ -140,9 +138,6 @@ class SingleModel(UncertaintyModel):
         kwargs.setdefault("name", f"single_{base.name}")
         return cls(network, task, score, **kwargs)
 
-    def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
-        return prediction_of(self.call_loss(inputs, training))
-
     def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
         return self.answers.outputs(self.network(inputs, training=training))
 
@@ -171,11 +166,6 @@ class SingleModel(UncertaintyModel):
     ) -> tuple[Any, Any, Any]:
         return LossInputs(x), y, sample_weight
 
-    def test_batch(
-        self, x: Any, y: Any, sample_weight: Any = None
-    ) -> tuple[Any, Any, Any]:
-        return LossInputs(x), y, sample_weight
-
     def compute_loss(
         self,
         x: Any = None,
@@ -193,26 +183,6 @@ class SingleModel(UncertaintyModel):
         return super().compute_metrics(
             x, y, prediction_of(y_pred), sample_weight
         )
-
-    def compile(
-        self,
-        optimizer: Any = "rmsprop",
-        loss: Any = None,
-        *args: Any,
-        **kwargs: Any,
-    ) -> None:
-        self.check_loss(loss)
-        loss = self.answers.with_gaussian_loss(loss)
-        super().compile(optimizer, loss, *args, **kwargs)
-
-    def check_targets(self, targets: Any) -> None:
-        self.answers.check_targets(
-            targets, self.loss if self.compiled else None
-        )
-
-    def check_loss(self, loss: Any) -> None:
-        if loss is not None:
-            self.answers.check_loss(loss)
 
     def input_signature(self) -> list[Any]:
         return input_specs(self.network.input)

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_zigzag.batches import rows_of
 from keras_zigzag.checks import as_array, batches_of, is_data
 
 Batch = tuple[Any, Any, Any]
@@ -105,10 +106,10 @@ class Batches:
             len(leaf) for leaf in keras.tree.flatten(arrays) if leaf is not None
         ]
         if len(set(sizes)) > 1:
+            hint = "" if self.labelled else " Give several sets by name."
             raise ValueError(
                 f"The arrays of {self.what} must have the same number of "
-                f"samples each. Received: {sizes} samples. Several OOD sets "
-                "are given as a dict from names to sets."
+                f"samples each. Received: {sizes} samples.{hint}"
             )
         if not sizes or sizes[0] == 0:
             raise ValueError(f"There are no samples in {self.what}.")
@@ -128,15 +129,9 @@ def _arrays(part: Any) -> Any:
 def _slices(arrays: Batch, batch_size: int) -> Iterator[Batch]:
     for start in range(0, _size(arrays), batch_size):
         x, y, weight = (
-            _rows(part, slice(start, start + batch_size)) for part in arrays
+            rows_of(part, slice(start, start + batch_size)) for part in arrays
         )
         yield x, y, weight
-
-
-def _rows(structure: Any, rows: slice) -> Any:
-    return keras.tree.map_structure(
-        lambda leaf: None if leaf is None else leaf[rows], structure
-    )
 
 
 def _size(arrays: Batch) -> int:

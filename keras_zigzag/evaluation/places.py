@@ -268,10 +268,6 @@ def _without_ignored(answers: Answers, result: Places) -> Places:
     if answers.ignore_class is None or answers.task != "classification":
         return result
     kept = result.targets != answers.ignore_class
-    return _rows_of(result, kept)
-
-
-def _rows_of(result: Places, kept: Array) -> Places:
     rows = {
         name: value[kept]
         for name, value in vars(result).items()

@@ -1,11 +1,9 @@
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from keras_zigzag import metrics
 from keras_zigzag.metrics.inputs import NanPolicy, as_correct
-from keras_zigzag.plots.axes import LINE, add_legend, axes_for, draw_reference
 from keras_zigzag.plots.inputs import named
+from keras_zigzag.plots.ranked import KEPT, draw_ranked, ranked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,26 +47,13 @@ def lift_curve(
     scores = named(uncertainty, "uncertainty", "uncertainty")
     correct = as_correct(correct)
     scores["oracle"] = ~correct
-    drawn = []
-    for name, score in scores.items():
-        given = (correct, score, sample_weight, nan_policy)
-        label = f"{name}, AULC {metrics.aulc(*given):.3f}"
-        drawn.append((label, metrics.lift_curve(*given)))
-    return draw_lift(ax, drawn, "lift of the accuracy")
-
-
-def draw_lift(
-    ax: "Axes | None", drawn: list[Any], ylabel: str, has_oracle: bool = True
-) -> "Axes":
-    """Draws curves by label, the last of which may be the oracle."""
-    ax = axes_for(ax)
-    curves, oracles = (drawn[:-1], drawn[-1:]) if has_oracle else (drawn, [])
-    for label, curve in curves:
-        ax.plot(curve.fraction, curve.lift, label=label, **LINE)
-    for label, curve in oracles:
-        draw_reference(ax, curve.fraction, curve.lift, label, "--")
-    draw_reference(ax, [0.0, 1.0], np.ones(2), "random")
-    ax.set(xlim=(0.0, 1.0), xlabel="fraction kept, most certain first")
-    ax.set_ylabel(ylabel)
-    add_legend(ax)
-    return ax
+    given: dict[str, Any] = {
+        "sample_weight": sample_weight,
+        "nan_policy": nan_policy,
+    }
+    drawn = ranked(
+        scores,
+        lambda score: metrics.lift_curve(correct, score, **given),
+        lambda score: f"AULC {metrics.aulc(correct, score, **given):.3f}",
+    )
+    return draw_ranked(ax, drawn, 1.0, KEPT, "lift of the accuracy")

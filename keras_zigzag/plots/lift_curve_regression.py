@@ -4,7 +4,7 @@ from keras_zigzag import metrics
 from keras_zigzag.metrics.inputs import NanPolicy, as_errors
 from keras_zigzag.plots.axes import add_note
 from keras_zigzag.plots.inputs import named
-from keras_zigzag.plots.lift_curve import draw_lift
+from keras_zigzag.plots.ranked import KEPT, draw_ranked, ranked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,12 +52,20 @@ def lift_curve_regression(
     num_zeros = int((error == 0.0).sum())
     if not num_zeros:
         scores["oracle"] = error
-    drawn = []
-    for name, score in scores.items():
-        given = (error, score, sample_weight, nan_policy)
-        label = f"{name}, AULC {metrics.aulc_regression(*given):.3f}"
-        drawn.append((label, metrics.lift_curve_regression(*given)))
-    ax = draw_lift(ax, drawn, "lift of 1/MAE", has_oracle=not num_zeros)
+    given: dict[str, Any] = {
+        "sample_weight": sample_weight,
+        "nan_policy": nan_policy,
+    }
+    drawn = ranked(
+        scores,
+        lambda score: metrics.lift_curve_regression(error, score, **given),
+        lambda score: (
+            f"AULC {metrics.aulc_regression(error, score, **given):.3f}"
+        ),
+    )
+    ax = draw_ranked(
+        ax, drawn, 1.0, KEPT, "lift of 1/MAE", has_oracle=not num_zeros
+    )
     ax.set_yscale("log")
     if num_zeros:
         add_note(ax, f"no oracle: {num_zeros:,} error(s) of zero")

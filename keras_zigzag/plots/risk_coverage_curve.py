@@ -1,11 +1,9 @@
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from keras_zigzag import metrics
 from keras_zigzag.metrics.inputs import NanPolicy, as_finite
-from keras_zigzag.plots.axes import LINE, add_legend, axes_for, draw_reference
 from keras_zigzag.plots.inputs import named
+from keras_zigzag.plots.ranked import draw_ranked, ranked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,19 +47,21 @@ def risk_coverage_curve(
     scores = named(uncertainty, "uncertainty", "uncertainty")
     loss = as_finite(loss, "loss")
     scores["oracle"] = loss
-    drawn = []
-    for name, score in scores.items():
-        given = (loss, score, sample_weight, nan_policy)
-        label = f"{name}, AURC {metrics.aurc(*given):.3g}"
-        drawn.append((label, metrics.risk_coverage_curve(*given)))
-    ax = axes_for(ax)
-    for label, curve in drawn[:-1]:
-        ax.plot(curve.coverage, curve.risk, label=label, **LINE)
-    label, oracle = drawn[-1]
-    draw_reference(ax, oracle.coverage, oracle.risk, label, "--")
+    given: dict[str, Any] = {
+        "sample_weight": sample_weight,
+        "nan_policy": nan_policy,
+    }
+    drawn = ranked(
+        scores,
+        lambda score: metrics.risk_coverage_curve(loss, score, **given),
+        lambda score: f"AURC {metrics.aurc(loss, score, **given):.3g}",
+    )
     # Whatever the order, all samples together have the mean loss.
-    draw_reference(ax, [0.0, 1.0], np.full(2, oracle.risk[-1]), "random")
-    ax.set(xlim=(0.0, 1.0), xlabel="coverage, most certain first")
-    ax.set_ylabel("risk, mean loss")
-    add_legend(ax)
-    return ax
+    _, oracle = drawn[-1]
+    return draw_ranked(
+        ax,
+        drawn,
+        oracle.risk[-1],
+        "coverage, most certain first",
+        "risk, mean loss",
+    )
