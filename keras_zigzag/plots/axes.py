@@ -43,7 +43,8 @@ def new_axes(figure: Any, *position: Any, is_3d: bool = False) -> "Axes":
 
     kind = ShownAxes3D if is_3d else ShownAxes
     ax = figure.add_subplot(*position, axes_class=kind)
-    ax.tick_params(labelsize=TICK_SIZE)
+    # A logarithmic axis of one decade labels its minor ticks too.
+    ax.tick_params(which="both", labelsize=TICK_SIZE)
     for label in (ax.xaxis.label, ax.yaxis.label, ax.title):
         label.set_size(LABEL_SIZE)
     ax.spines[["top", "right"]].set_visible(False)
@@ -167,7 +168,7 @@ def add_color_bar(ax: "Axes", mappable: Any, label: str) -> None:
     """A bar as high as the picture, whatever its aspect."""
     cax = ax.inset_axes((1.03, 0.0, 0.04, 1.0))
     ax.figure.colorbar(mappable, cax=cax)
-    cax.tick_params(labelsize=small(ax))
+    cax.tick_params(which="both", labelsize=small(ax))
     cax.set_ylabel(label, fontsize=ax.xaxis.label.get_size())
 
 

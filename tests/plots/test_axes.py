@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from keras_zigzag import plots
+from keras_zigzag.plots.axes import TICK_SIZE, axes_for
 from tests.plots.cases import CASES, ID, OOD, labels
 
 
@@ -98,3 +99,12 @@ def test_the_package_imports_without_matplotlib():
         "assert callable(keras_zigzag.plots.roc_curve)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_minor_ticks_have_the_size_of_the_others(rendered):
+    ax = axes_for(None)
+    ax.set(yscale="log", ylim=(2e-3, 8e-2))
+    rendered(ax)
+    labels = ax.get_yticklabels(minor=True)
+    assert any(label.get_text() for label in labels)
+    assert {label.get_size() for label in labels} == {TICK_SIZE}
