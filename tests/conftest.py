@@ -98,3 +98,15 @@ def tfds_data_dir():
         )
     pytest.importorskip("tensorflow_datasets")
     return folder
+
+
+@pytest.fixture(scope="session")
+def two_replicas():
+    """A `tf.distribute` strategy, the only one of the process.
+
+    Each strategy numbers its collective operations from the same number on,
+    and TensorFlow takes those of a second one for those of the first.
+    """
+    import tensorflow as tf
+
+    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])

@@ -275,10 +275,8 @@ class TestTraining:
         assert len(history["val_nll"]) == 3
 
     @pytest.mark.backend("tensorflow")
-    def test_two_replicas(self):
-        import tensorflow as tf
-
-        with tf.distribute.MirroredStrategy(["cpu:0", "cpu:1"]).scope():
+    def test_two_replicas(self, two_replicas):
+        with two_replicas.scope():
             model = compiled_classifier()
         callback = evaluation(on_error="raise", batch_size=64)
         fit(callback, model=model, epochs=1, batch_size=64)

@@ -227,10 +227,10 @@ def test_weights_of_classes_are_those_of_samples():
 
 @pytest.mark.backend("tensorflow")
 @pytest.mark.slow
-def test_data_sets_and_distribution():
+def test_data_sets_and_distribution(two_replicas):
     import tensorflow as tf
 
-    with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+    with two_replicas.scope():
         model = DeepEnsemble.from_model(toys.mlp(1, None), "regression", 2)
         model.compile("adam", metrics=["mse"])
     data = tf.data.Dataset.from_tensor_slices((toys.features(), toys.values()))

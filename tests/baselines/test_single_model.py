@@ -262,10 +262,10 @@ def test_report_knows_the_task():
 
 @pytest.mark.slow
 @pytest.mark.backend("tensorflow")
-def test_distribution_and_data_sets():
+def test_distribution_and_data_sets(two_replicas):
     import tensorflow as tf
 
-    with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+    with two_replicas.scope():
         model = SingleModel.from_model(toys.mlp(1, None), task="regression")
         model.compile("adam", metrics=["mse"])
     data = tf.data.Dataset.from_tensor_slices((toys.features(), toys.values()))

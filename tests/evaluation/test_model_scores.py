@@ -230,12 +230,10 @@ def test_mixed_precision():
 
 
 @pytest.mark.backend("tensorflow")
-def test_two_replicas():
-    import tensorflow as tf
-
+def test_two_replicas(two_replicas):
     x, y, ood = sets()
     alone = kz.evaluate_uncertainty(compiled_classifier(), (x, y), ood)
-    with tf.distribute.MirroredStrategy(["cpu:0", "cpu:1"]).scope():
+    with two_replicas.scope():
         model = compiled_classifier()
     report = kz.evaluate_uncertainty(model, (x, y), ood, batch_size=64)
     same(report, alone, rtol=1e-4, atol=1e-5)

@@ -45,16 +45,17 @@ def test_batches_of_unknown_size():
 
 @pytest.mark.backend("tensorflow")
 @BOTH
-def test_tf_distribute(case):
+def test_tf_distribute(case, two_replicas):
     import tensorflow as tf
 
     arrays = cases.samples(case)
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    with strategy.scope():
+    with two_replicas.scope():
         metric = case()
     dataset = tf.data.Dataset.from_tensor_slices(arrays).batch(50)
-    step = tf.function(lambda batch: strategy.run(metric.update_state, batch))
-    for batch in strategy.experimental_distribute_dataset(dataset):
+    step = tf.function(
+        lambda batch: two_replicas.run(metric.update_state, batch)
+    )
+    for batch in two_replicas.experimental_distribute_dataset(dataset):
         step(batch)
     expected = case.streamed(*arrays).result()
     assert metric.result() == pytest.approx(expected, rel=1e-6)

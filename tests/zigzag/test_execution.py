@@ -65,10 +65,7 @@ def test_a_single_sample_left_over():
 
 @pytest.mark.backend("tensorflow")
 @pytest.mark.parametrize("passes", ["both", "sampled"])
-def test_mirrored_strategy(passes):
-    import tensorflow as tf
-
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+def test_mirrored_strategy(passes, two_replicas):
     x, y = value_data(24)
 
     def fitted():
@@ -80,7 +77,7 @@ def test_mirrored_strategy(passes):
         return model, history.history, model.predict(x, verbose=0)
 
     _, single, out = fitted()
-    with strategy.scope():
+    with two_replicas.scope():
         model, mirrored, mirrored_out = fitted()
     if passes == "both":
         np.testing.assert_allclose(mirrored["loss"], single["loss"], rtol=1e-4)
@@ -91,15 +88,14 @@ def test_mirrored_strategy(passes):
 
 
 @pytest.mark.backend("tensorflow")
-def test_a_distributed_data_set():
+def test_a_distributed_data_set(two_replicas):
     import tensorflow as tf
 
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     data = tf.data.Dataset.from_tensor_slices(value_data(24)).batch(8)
-    with strategy.scope():
+    with two_replicas.scope():
         model = linear()
         model.compile("sgd", "mse")
-        distributed = strategy.experimental_distribute_dataset(data)
+        distributed = two_replicas.experimental_distribute_dataset(data)
         history = model.fit(distributed, shuffle=False, verbose=0)
     assert np.isfinite(history.history["loss"][0])
 
