@@ -45,21 +45,38 @@ def input_specs(inputs: Any) -> list[Any]:
     ]
 
 
-def deserialized(
-    config: dict[str, Any], names: tuple[str, ...], custom_objects: Any
-) -> dict[str, Any]:
+def own_config(model: Any) -> dict[str, Any]:
+    """The arguments of a model's constructor, which it holds by these names.
+
+    Models among them are serialised.
+    """
+    parameters = signature(type(model)).parameters
+    return {
+        name: serialized(getattr(model, name))
+        for name in parameters
+        if name != "kwargs"
+    }
+
+
+def serialized(one: Any) -> Any:
+    """Models, also in lists, as their configs; other things as they are."""
+    if isinstance(one, keras.Model):
+        return keras.saving.serialize_keras_object(one)
+    if isinstance(one, (list, tuple)):
+        return [serialized(each) for each in one]
+    return one
+
+
+def deserialized(config: Any, custom_objects: Any = None) -> Any:
     """A config with the objects in the place of their own configs."""
-    config = dict(config)
-
-    def deserialize(one: Any) -> Any:
+    if isinstance(config, list):
+        return [deserialized(one, custom_objects) for one in config]
+    if not isinstance(config, dict):
+        return config
+    if {"class_name", "config"} <= set(config):
         return keras.saving.deserialize_keras_object(
-            one, custom_objects=custom_objects
+            config, custom_objects=custom_objects
         )
-
-    for name in (*names, "dtype"):
-        value = config.get(name)
-        if isinstance(value, dict):
-            config[name] = deserialize(value)
-        elif isinstance(value, list):
-            config[name] = [deserialize(one) for one in value]
-    return config
+    return {
+        name: deserialized(one, custom_objects) for name, one in config.items()
+    }

@@ -6,6 +6,7 @@ import keras
 
 from keras_zigzag.graphs import input_like, keras_tensors
 from keras_zigzag.prior_layers import RowsAgain
+from keras_zigzag.rewriting import call_again
 
 Tensor = Any
 
@@ -66,12 +67,8 @@ def split(network: keras.Model) -> tuple[keras.Model, keras.Model]:
     # New inputs, since Keras rewires those of a model that is cut.
     inputs, prior = keras.tree.map_structure(input_like, network.input)
     walk = Walk(prior)
-    clone = keras.models.clone_model(
-        keras.Model(network.input, [network.output, network.input[1]]),
-        input_tensors=[inputs, prior],
-        clone_function=lambda layer: layer,
-        call_function=walk.call,
-    )
+    extended = keras.Model(network.input, [network.output, network.input[1]])
+    clone = call_again(extended, walk.call, [inputs, prior])
     outputs, _ = keras.tree.map_structure(walk.in_head, clone.output)
     trunk = Part(inputs, as_inputs(walk.cut), name=f"{network.name}__trunk")
     head = Part(

@@ -143,7 +143,7 @@ class ThresholdedModel(keras.Model):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Any = None
     ) -> "ThresholdedModel":
-        return cls(**deserialized(config, ("model",), custom_objects))
+        return cls(**deserialized(config, custom_objects))
 
     def _check_structure(self) -> None:
         inputs = keras.tree.map_structure(

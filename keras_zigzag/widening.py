@@ -18,6 +18,7 @@ from keras_zigzag.graphs import (
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
+from keras_zigzag.rewriting import call_again
 from keras_zigzag.wide_layer import WideCall, WideLayer, make_wide
 
 
@@ -138,12 +139,7 @@ class Widening:
         # The prior passes through the model that is cloned, so that it is an
         # input of the clone and any layer in between can read it.
         extended = keras.Model([view.input, prior], [view.output, prior])
-        clone = keras.models.clone_model(
-            extended,
-            input_tensors=[inputs, prior],
-            clone_function=lambda layer: layer,
-            call_function=walk.call,
-        )
+        clone = call_again(extended, walk.call, [inputs, prior])
         outputs, _ = clone.output
         open_outputs = [
             walk.is_open(tensor) for tensor in keras.tree.flatten(outputs)

@@ -256,7 +256,7 @@ class ZigZagModel(UncertaintyModel):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Any = None
     ) -> "ZigZagModel":
-        return cls(**deserialized(config, ("network", "prior"), custom_objects))
+        return cls(**deserialized(config, custom_objects))
 
     def _blank(self, inputs: Any) -> Tensor:
         return self.prior.encode_blank(ops.shape(first_leaf(inputs))[0])

@@ -74,8 +74,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    # `clear_session` collects garbage after each test. What the imports left
-    # behind need not be looked at every time, which takes most of a second.
+    # What the imports left behind is no garbage to be looked for.
     gc.freeze()
 
 
@@ -84,7 +83,8 @@ def fresh_keras():
     """Gives each test the same seed and leaves no session behind."""
     keras.utils.set_random_seed(0)
     yield
-    keras.backend.clear_session()
+    # Python collects garbage by itself; after each test it would take long.
+    keras.backend.clear_session(free_memory=False)
 
 
 @pytest.fixture(scope="session")

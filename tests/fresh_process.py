@@ -1,22 +1,24 @@
-"""Loads a saved model and predicts, as a user's new Python process would.
+"""Loads saved models and predicts, as a user's new Python process would.
 
-Called as `python fresh_process.py MODEL INPUTS OUTPUTS`.
+Called as `python fresh_process.py FOLDER`, with `<name>.keras` and the inputs
+`<name>.inputs` in it; writes `<name>.outputs`.
 """
 
 import pickle
 import sys
+from pathlib import Path
 
 import keras
 
 import keras_zigzag  # noqa: F401
 
 
-def main(model_path, inputs_path, outputs_path):
-    model = keras.saving.load_model(model_path, safe_mode=True)
-    with open(inputs_path, "rb") as file:
-        inputs = pickle.load(file)
-    with open(outputs_path, "wb") as file:
-        pickle.dump(model.predict(inputs, verbose=0), file)
+def main(folder):
+    for path in sorted(Path(folder).glob("*.keras")):
+        model = keras.saving.load_model(path, safe_mode=True)
+        inputs = pickle.loads(path.with_suffix(".inputs").read_bytes())
+        outputs = model.predict(inputs, verbose=0)
+        path.with_suffix(".outputs").write_bytes(pickle.dumps(outputs))
 
 
 if __name__ == "__main__":

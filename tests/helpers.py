@@ -57,15 +57,37 @@ def assert_saved_in_fresh_process(model, inputs, rtol=1e-5, atol=1e-6):
     Returns:
         What `predict` returned in the new process.
     """
-    expected = model.predict(inputs, verbose=0)
+    cases = {"model": (model, inputs)}
+    return assert_all_saved_in_fresh_process(cases, rtol, atol)["model"]
+
+
+def assert_all_saved_in_fresh_process(cases, rtol=1e-5, atol=1e-6):
+    """As `assert_saved_in_fresh_process`, for many models in one process.
+
+    Args:
+        cases: Dict from strings to tuples of a model and inputs.
+        rtol: Float. Relative tolerance. Defaults to `1e-5`.
+        atol: Float. Absolute tolerance. Defaults to `1e-6`.
+
+    Returns:
+        Dict with what `predict` returned in the new process.
+    """
+    expected = {
+        name: model.predict(inputs, verbose=0)
+        for name, (model, inputs) in cases.items()
+    }
     with tempfile.TemporaryDirectory() as folder:
-        outputs = _predict_in_fresh_process(model, inputs, Path(folder))
+        outputs = _predict_in_fresh_process(cases, Path(folder))
     keras.tree.assert_same_structure(expected, outputs)
-    for left, right in zip(
-        keras.tree.flatten(expected), keras.tree.flatten(outputs), strict=True
+    for (path, left), (_, right) in zip(
+        keras.tree.flatten_with_path(expected),
+        keras.tree.flatten_with_path(outputs),
+        strict=True,
     ):
         assert left.dtype == right.dtype
-        np.testing.assert_allclose(left, right, rtol=rtol, atol=atol)
+        np.testing.assert_allclose(
+            left, right, rtol=rtol, atol=atol, err_msg=str(path)
+        )
     return outputs
 
 
@@ -81,14 +103,13 @@ def _constructor_arguments(obj):
     return {p.name for p in parameters if p.kind not in variadic}
 
 
-def _predict_in_fresh_process(model, inputs, folder):
-    model_path = folder / "model.keras"
-    inputs_path, outputs_path = folder / "inputs", folder / "outputs"
-    model.save(model_path)
-    inputs_path.write_bytes(pickle.dumps(inputs))
+def _predict_in_fresh_process(cases, folder):
+    for name, (model, inputs) in cases.items():
+        model.save(folder / f"{name}.keras")
+        (folder / f"{name}.inputs").write_bytes(pickle.dumps(inputs))
     search_path = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     finished = subprocess.run(
-        [sys.executable, FRESH_PROCESS, model_path, inputs_path, outputs_path],
+        [sys.executable, FRESH_PROCESS, folder],
         env=os.environ
         | {
             "KERAS_BACKEND": keras.backend.backend(),
@@ -98,4 +119,7 @@ def _predict_in_fresh_process(model, inputs, folder):
         text=True,
     )
     assert finished.returncode == 0, finished.stderr
-    return pickle.loads(outputs_path.read_bytes())
+    return {
+        name: pickle.loads((folder / f"{name}.outputs").read_bytes())
+        for name in cases
+    }

@@ -4,12 +4,15 @@ from keras_zigzag.baselines.answers import Answers, prediction_of
 from keras_zigzag.batches import LossInputs
 from keras_zigzag.uncertainty_model import UncertaintyModel
 
+Tensor = Any
+
 
 class AnsweringModel(UncertaintyModel):
     """A method whose `answers` know what its outputs mean; abstract.
 
-    A loss sees all that `call_loss` returns, with the variances of values
-    where they are predicted; metrics see the prediction.
+    A subclass implements `call_loss` and `estimate`. A loss sees all that
+    `call_loss` returns, with the variances of values where they are
+    predicted; metrics see the prediction.
 
     Args:
         **kwargs: Arguments of `keras.Model`.
@@ -17,13 +20,42 @@ class AnsweringModel(UncertaintyModel):
 
     answers: Answers
 
+    def use_answers(self, answers: Answers) -> None:
+        """Sets what the outputs mean, and by which names Keras calls them."""
+        self.answers = answers
+        if not isinstance(answers.output, dict):
+            self.output_names = answers.output_names
+
     def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
         return prediction_of(self.call_loss(inputs, training))
+
+    def training_batch(
+        self, x: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        return LossInputs(x), y, sample_weight
 
     def test_batch(
         self, x: Any, y: Any, sample_weight: Any = None
     ) -> tuple[Any, Any, Any]:
         return LossInputs(x), y, sample_weight
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> Tensor:
+        outputs = self.answers.for_loss(y_pred)
+        return super().compute_loss(x, y, outputs, sample_weight, training)
+
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
+    ) -> Any:
+        return super().compute_metrics(
+            x, y, prediction_of(y_pred), sample_weight
+        )
 
     def compile(
         self,

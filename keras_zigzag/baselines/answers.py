@@ -35,12 +35,15 @@ class Answers:
             Defaults to `False`.
 
     Attributes:
+        output: The outputs of the model.
+        output_names: List of strings, the layers they come from.
         tasks: List with the task of each output, in the order in which Keras
             flattens them.
     """
 
     def __init__(self, model: keras.Model, task: Any, variance: bool = False):
         self.output = model.output
+        self.output_names = model.output_names
         self.prior = resolve(model, prior=_readers(model, task))
         joint = isinstance(self.prior, JointPrior)
         self.priors: list[Prior] = (

@@ -1,4 +1,5 @@
 import inspect
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,12 @@ from keras_zigzag.baselines.seeding import fresh_model, seeded
 from keras_zigzag.batches import LossInputs, rows_of
 from keras_zigzag.checks import is_data
 from keras_zigzag.graphs import functional_view
-from keras_zigzag.model_config import check_options, deserialized, input_specs
+from keras_zigzag.model_config import (
+    check_options,
+    deserialized,
+    input_specs,
+    own_config,
+)
 
 Tensor = Any
 
@@ -99,10 +105,8 @@ class DeepEnsemble(AnsweringModel):
         first = functional_view(members[0])
         if variance:
             first = keras.Model(first.input, first.output[0])
-        self.answers = Answers(first, task, variance=variance)
+        self.use_answers(Answers(first, task, variance=variance))
         self._mixture = Mixture(self.answers, score, len(members))
-        if not isinstance(first.output, dict):
-            self.output_names = first.output_names
         self.built = True
 
     @classmethod
@@ -236,11 +240,10 @@ class DeepEnsemble(AnsweringModel):
         training: bool = True,
     ) -> Tensor:
         if not isinstance(y_pred, MemberOutputs):
-            outputs = self.answers.for_loss(y_pred)
-            return super().compute_loss(x, y, outputs, sample_weight, training)
+            return super().compute_loss(x, y, y_pred, sample_weight, training)
         size = len(self.members)
         weights = sample_weight or (None,) * size
-        outputs = [self.answers.for_loss(one) for one in y_pred.members]
+        outputs = y_pred.members
         # The terms of regularisers and of `add_loss` of all members come with
         # the first.
         total = super().compute_loss(
@@ -248,7 +251,9 @@ class DeepEnsemble(AnsweringModel):
         )
         for index in range(1, size):
             total += self._compile_loss(
-                y[index], outputs[index], weights[index]
+                y[index],
+                self.answers.for_loss(outputs[index]),
+                weights[index],
             )
         # The gradient of the sum, so that each member learns as it would
         # alone, with the value of the mean to be shown.
@@ -259,14 +264,13 @@ class DeepEnsemble(AnsweringModel):
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
         if not isinstance(y_pred, MemberOutputs):
-            prediction = prediction_of(y_pred)
-            return super().compute_metrics(x, y, prediction, sample_weight)
+            return super().compute_metrics(x, y, y_pred, sample_weight)
         weights = sample_weight or (None,) * len(self.members)
         for index, outputs in enumerate(y_pred.members):
             results = super().compute_metrics(
                 x.members[index],
                 y[index],
-                prediction_of(outputs),
+                outputs,
                 weights[index],
             )
         return results
@@ -308,20 +312,7 @@ class DeepEnsemble(AnsweringModel):
         return input_specs(functional_view(self.members[0]).input)
 
     def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        config.update(
-            {
-                "members": [
-                    keras.saving.serialize_keras_object(member)
-                    for member in self.members
-                ],
-                "task": self.task,
-                "score": self.score,
-                "variance": self.variance,
-                "seed": self.seed,
-            }
-        )
-        return config
+        return super().get_config() | own_config(self)
 
     @classmethod
     def from_config(
@@ -330,10 +321,9 @@ class DeepEnsemble(AnsweringModel):
         members = []
         for index, member in enumerate(config["members"]):
             with _named(index):
-                made = deserialized({"one": member}, ("one",), custom_objects)
-                members.append(made["one"])
-        config = deserialized(config | {"members": None}, (), custom_objects)
-        return cls(**(config | {"members": members}))
+                members.append(deserialized(member, custom_objects))
+        config = config | {"members": members}
+        return cls(**deserialized(config, custom_objects))
 
     def _outputs(self, member: Any, x: Any, training: bool | None) -> Any:
         return self.answers.outputs(member(x, training=training))
@@ -366,11 +356,14 @@ class DeepEnsemble(AnsweringModel):
         return MemberBatches(data, batch_size, self._generators()), options
 
     def _generators(self) -> list[np.random.Generator]:
-        seeds = [
-            None if self.seed is None else [self.seed, index]
+        seed = self.seed
+        if seed is None:
+            # From the generator that `keras.utils.set_random_seed` sets.
+            seed = random.randrange(2**32)
+        return [
+            np.random.default_rng([seed, index])
             for index in range(len(self.members))
         ]
-        return [np.random.default_rng(seed) for seed in seeds]
 
 
 def _named(index: int) -> Any:

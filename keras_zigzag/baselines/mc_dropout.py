@@ -4,21 +4,18 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_zigzag.baselines.answering_model import AnsweringModel
 from keras_zigzag.baselines.answers import Answers
-from keras_zigzag.baselines.bases import (
-    check_graph,
-)
+from keras_zigzag.baselines.bases import check_graph
 from keras_zigzag.baselines.mixtures import Mixture
+from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.baselines.sampling import has_dropout, with_sampled_dropout
 from keras_zigzag.graphs import functional_view
-from keras_zigzag.model_config import check_options, deserialized, input_specs
 
 Tensor = Any
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
-class MCDropout(AnsweringModel):
+class MCDropout(NetworkModel):
     """Several passes of one network with dropout left on.
 
     At inference only dropout is random; batch normalisation and augmentation
@@ -64,20 +61,11 @@ class MCDropout(AnsweringModel):
         score: Any = None,
         **kwargs: Any,
     ):
-        check_options(kwargs, MCDropout)
         _check_count("num_samples", num_samples)
-        kwargs.setdefault("dtype", network.dtype_policy)
-        super().__init__(**kwargs)
-        self.network = network
-        self.task = task
+        super().__init__(network, task, score, **kwargs)
         self.num_samples = num_samples
-        self.score = score
-        view = functional_view(network)
-        self.answers = Answers(view, task)
+        self.use_answers(Answers(functional_view(network), task))
         self._mixture = Mixture(self.answers, score, num_samples)
-        if not isinstance(view.output, dict):
-            self.output_names = view.output_names
-        self.built = True
 
     @classmethod
     def from_model(
@@ -143,7 +131,7 @@ class MCDropout(AnsweringModel):
         kwargs.setdefault("name", f"mc_dropout_{base.name}")
         return cls(network, task, num_samples, score, **kwargs)
 
-    def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
+    def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
         if training:
             return self.network(inputs, training=True)
         return self._mixture.outputs(self._samples(inputs))
@@ -152,27 +140,6 @@ class MCDropout(AnsweringModel):
         samples = self._samples(inputs)
         prediction = self._mixture.outputs(samples)
         return prediction, self._mixture.uncertainty(samples)
-
-    def input_signature(self) -> list[Any]:
-        return input_specs(functional_view(self.network).input)
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        config.update(
-            {
-                "network": keras.saving.serialize_keras_object(self.network),
-                "task": self.task,
-                "num_samples": self.num_samples,
-                "score": self.score,
-            }
-        )
-        return config
-
-    @classmethod
-    def from_config(
-        cls, config: dict[str, Any], custom_objects: Any = None
-    ) -> "MCDropout":
-        return cls(**deserialized(config, ("network",), custom_objects))
 
     def _samples(self, inputs: Any) -> Any:
         """The answers of all passes, `(num_samples, batch_size, ...)`."""

@@ -6,12 +6,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_zigzag.graphs import (
-    copy_layer,
-    copy_state,
-    functional_view,
-    is_graph_model,
-)
+from keras_zigzag.graphs import is_graph_model
+from keras_zigzag.rewriting import Rewriting, last_mixing_layers
 from keras_zigzag.wide_layer import first_features, replace
 
 Tensor = Any
@@ -104,7 +100,7 @@ class SampledDropout(keras.layers.Layer):
         return config
 
 
-class Sampling:
+class Sampling(Rewriting):
     """Puts dropout that can be sampled into a copy of a network.
 
     Args:
@@ -124,58 +120,33 @@ class Sampling:
         rate: float,
         seed: int,
     ):
+        super().__init__()
         self.num_samples = num_samples
         self.rate = rate
         self.seeds = np.random.default_rng(seed)
         self.count = 0
-        last = mixing_layers(base)
-        if layers is not None and layers > len(last):
-            raise ValueError(
-                f"The base model has {len(last)} layers with a kernel. "
-                f"Received: layers={layers}. Give at most as many."
-            )
-        self.targets = [
-            id(layer) for layer in last[len(last) - (layers or 0) :]
-        ]
-        self.copies: dict[int, Any] = {}
+        self.targets = last_mixing_layers(base, layers or 0)
 
-    def rewritten(self, model: keras.Model) -> keras.Model:
-        view = functional_view(model)
-        # `call` sees the copies.
-        return keras.models.clone_model(
-            view, clone_function=self.copy, call_function=self.call
+    def replacement(self, layer: Any) -> Any:
+        if type(layer).__name__ not in DROPOUTS or layer.rate == 0:
+            return None
+        return self.dropout(
+            layer.rate, shared_axes(layer), layer.dtype_policy, layer.name
         )
 
-    def copy(self, layer: Any) -> Any:
-        if id(layer) in self.copies:
-            return self.copies[id(layer)]
-        if is_graph_model(layer):
-            copy = self.rewritten(layer)
-        elif type(layer).__name__ in DROPOUTS and layer.rate > 0:
-            copy = self.dropout(
-                layer.rate, shared_axes(layer), layer.dtype_policy, layer.name
+    def called(self, layer: Any, copy: Any, args: tuple, kwargs: dict) -> Any:
+        features = first_features(layer, (args, kwargs))
+        if layer in self.targets and features is not None:
+            dropout = self.dropout(
+                self.rate,
+                (),
+                layer.dtype_policy,
+                f"{layer.name}_dropout_{self.count}",
             )
-        else:
-            copy = copy_layer(layer)
-        if id(layer) in self.targets:
-            self.targets.append(id(copy))
-        self.copies[id(layer)] = copy
-        return copy
-
-    def call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
-        if id(layer) in self.targets:
-            features = first_features(layer, (args, kwargs))
-            if features is not None:
-                dropout = self.dropout(
-                    self.rate,
-                    (),
-                    layer.dtype_policy,
-                    f"{layer.name}_dropout_{self.count}",
-                )
-                args, kwargs = replace(
-                    layer, (args, kwargs), features, dropout(features)
-                )
-        return layer(*args, **kwargs)
+            args, kwargs = replace(
+                layer, (args, kwargs), features, dropout(features)
+            )
+        return copy(*args, **kwargs)
 
     def dropout(
         self, rate: float, axes: tuple[int, ...], dtype: Any, name: str
@@ -207,9 +178,6 @@ def with_sampled_dropout(
     """
     sampling = Sampling(base, num_samples, layers, rate, seed)
     network = sampling.rewritten(base)
-    for layer in functional_view(base).layers:
-        if not isinstance(layer, keras.layers.InputLayer):
-            _copy_weights(layer, network.get_layer(layer.name))
     if sampling.count == 0:
         raise ValueError(
             "There is no dropout to sample. Received: a base model without a "
@@ -227,20 +195,6 @@ def has_dropout(model: keras.Model) -> bool:
     )
 
 
-def mixing_layers(model: keras.Model) -> list[Any]:
-    """Layers with a kernel, also in inner models, from first to last."""
-    found: list[Any] = []
-    for layer in functional_view(model).operations:
-        if is_graph_model(layer):
-            found += [one for one in mixing_layers(layer) if one not in found]
-        elif layer not in found and any(
-            len(weight.shape) > 1
-            for weight in getattr(layer, "trainable_weights", [])
-        ):
-            found.append(layer)
-    return found
-
-
 def shared_axes(layer: Any) -> tuple[int, ...]:
     """Axes along which a dropout layer drops all or nothing."""
     if type(layer).__name__ == "Dropout":
@@ -251,14 +205,3 @@ def shared_axes(layer: Any) -> tuple[int, ...]:
     rank = int(type(layer).__name__[-2])
     first = 2 if getattr(layer, "data_format", "") == "channels_first" else 1
     return tuple(range(first, first + rank))
-
-
-def _copy_weights(source: Any, target: Any) -> None:
-    if type(target) is SampledDropout:
-        return
-    if is_graph_model(source):
-        for layer in source.layers:
-            if not isinstance(layer, keras.layers.InputLayer):
-                _copy_weights(layer, target.get_layer(layer.name))
-        return
-    copy_state(source, target)

@@ -4,24 +4,20 @@ import keras
 from keras import ops
 
 from keras_zigzag.baselines import scores
-from keras_zigzag.baselines.answering_model import AnsweringModel
 from keras_zigzag.baselines.answers import (
     Answers,
     one_per_output,
     prediction_of,
 )
-from keras_zigzag.baselines.bases import (
-    copy_base,
-)
+from keras_zigzag.baselines.bases import copy_base
 from keras_zigzag.baselines.gaussian import clipped
 from keras_zigzag.baselines.heads import (
     logits_before,
     with_log_variances,
     with_logits,
 )
-from keras_zigzag.batches import LossInputs
+from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.graphs import functional_view
-from keras_zigzag.model_config import check_options, deserialized, input_specs
 
 Tensor = Any
 SCORES = {
@@ -32,7 +28,7 @@ SCORES = {
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
-class SingleModel(AnsweringModel):
+class SingleModel(NetworkModel):
     """What one ordinary network says of its own uncertainty.
 
     A classifier is scored by its own probabilities or logits. A regression
@@ -77,20 +73,14 @@ class SingleModel(AnsweringModel):
         score: Any = None,
         **kwargs: Any,
     ):
-        check_options(kwargs, SingleModel)
-        kwargs.setdefault("dtype", network.dtype_policy)
-        super().__init__(**kwargs)
-        self.network = network
-        self.task = task
-        self.score = score
-        self.answers = Answers(_base_part(network, task), task, variance=True)
+        super().__init__(network, task, score, **kwargs)
+        self.use_answers(
+            Answers(_base_part(network, task), task, variance=True)
+        )
         self._scores = _scores(score, self.answers)
         self._scored = keras.Model(
             network.input, [network.output, self._logits()]
         )
-        if not isinstance(self.answers.output, dict):
-            self.output_names = _base_part(network, task).output_names
-        self.built = True
 
     @classmethod
     def from_model(
@@ -138,9 +128,6 @@ class SingleModel(AnsweringModel):
         kwargs.setdefault("name", f"single_{base.name}")
         return cls(network, task, score, **kwargs)
 
-    def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
-        return self.answers.outputs(self.network(inputs, training=training))
-
     def estimate(self, inputs: Any) -> tuple[Any, Any]:
         outputs, logits = self._scored(inputs, training=False)
         outputs, logits = self.answers.outputs(outputs), iter(logits)
@@ -160,49 +147,6 @@ class SingleModel(AnsweringModel):
                 score = scores.OF_PROBABILITIES[name](probabilities)
             uncertainty.append(score)
         return prediction, self.answers.pack(uncertainty)
-
-    def training_batch(
-        self, x: Any, y: Any, sample_weight: Any = None
-    ) -> tuple[Any, Any, Any]:
-        return LossInputs(x), y, sample_weight
-
-    def compute_loss(
-        self,
-        x: Any = None,
-        y: Any = None,
-        y_pred: Any = None,
-        sample_weight: Any = None,
-        training: bool = True,
-    ) -> Tensor:
-        outputs = self.answers.for_loss(y_pred)
-        return super().compute_loss(x, y, outputs, sample_weight, training)
-
-    def compute_metrics(
-        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
-    ) -> Any:
-        return super().compute_metrics(
-            x, y, prediction_of(y_pred), sample_weight
-        )
-
-    def input_signature(self) -> list[Any]:
-        return input_specs(self.network.input)
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        config.update(
-            {
-                "network": keras.saving.serialize_keras_object(self.network),
-                "task": self.task,
-                "score": self.score,
-            }
-        )
-        return config
-
-    @classmethod
-    def from_config(
-        cls, config: dict[str, Any], custom_objects: Any = None
-    ) -> "SingleModel":
-        return cls(**deserialized(config, ("network",), custom_objects))
 
     def _logits(self) -> list[Any]:
         """The logits of the outputs that are scored by their energy."""

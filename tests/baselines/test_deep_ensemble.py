@@ -5,10 +5,6 @@ from scipy import special, stats
 
 from keras_zigzag.baselines import DeepEnsemble
 from tests.baselines import toys
-from tests.helpers import (
-    assert_config_round_trip,
-    assert_saved_in_fresh_process,
-)
 
 pytestmark = [
     pytest.mark.first_quick_on("tensorflow", "torch"),
@@ -153,7 +149,8 @@ def test_values_without_variance():
     ensemble = DeepEnsemble.from_model(
         toys.mlp(1, None), "regression", 2, variance=False
     )
-    toys.check_contract(ensemble, x, toys.values(), "mse", "mean_squared_error")
+    ensemble.compile("adam", "mse")
+    assert np.isfinite(toys.fit(ensemble, x, toys.values())["loss"]).all()
 
 
 def test_members_start_differently():
@@ -172,28 +169,6 @@ def test_members_start_differently():
     np.testing.assert_array_equal(one[0], before[0])
     np.testing.assert_array_equal(two[0], before[0])
     toys.assert_same(toys.weights_of(base), before)
-
-
-@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
-@pytest.mark.parametrize("task", ["regression", "classification"])
-def test_contract_on_images(task, tmp_path):
-    is_value = task == "regression"
-    base = toys.cnn(1 if is_value else 3, None if is_value else "softmax")
-    x, y = toys.images(), toys.values() if is_value else toys.labels()
-    loss = None if is_value else CROSSENTROPY
-    metric = "mean_squared_error" if is_value else "sparse_categorical_accuracy"
-    model = DeepEnsemble.from_model(base, task, 2, seed=3)
-    toys.check_contract(model, x, y, loss, metric)
-    restored = assert_config_round_trip(model)
-    assert (restored.task, restored.seed) == (task, 3)
-    toys.check_loaded(model, x, y, tmp_path)
-
-
-@pytest.mark.slow
-def test_fresh_process():
-    task = {"kind": "classification", "size": "regression"}
-    model = DeepEnsemble.from_model(toys.two_outputs(), task, 2)
-    assert_saved_in_fresh_process(toys.randomise(model), toys.features())
 
 
 def test_several_outputs_with_weights_of_classes_and_a_split():
@@ -223,32 +198,6 @@ def test_weights_of_classes_are_those_of_samples():
         weights.append(toys.weights_of(model))
     for one, two in zip(*weights, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.backend("tensorflow")
-@pytest.mark.slow
-def test_data_sets_and_distribution(two_replicas):
-    import tensorflow as tf
-
-    with two_replicas.scope():
-        model = DeepEnsemble.from_model(toys.mlp(1, None), "regression", 2)
-        model.compile("adam", metrics=["mse"])
-    data = tf.data.Dataset.from_tensor_slices((toys.features(), toys.values()))
-    data = data.batch(10)
-    logs = model.fit(data, validation_data=data, shuffle=False, verbose=0)
-    assert np.isfinite(logs.history["val_loss"]).all()
-    model.fit(toys.features(), toys.values(), verbose=0)
-
-
-def test_mixed_precision():
-    base = toys.mlp(1, None, dtype="mixed_float16")
-    model = DeepEnsemble.from_model(base, "regression", 2)
-    model.compile("adam")
-    logs = model.fit(toys.features(), toys.values(), verbose=0).history
-    assert np.isfinite(logs["loss"]).all()
-    out = model.predict(toys.features(), verbose=0)
-    assert out["prediction"].dtype == np.float16
-    assert out["uncertainty"].dtype == np.float32
 
 
 def test_bad_input():

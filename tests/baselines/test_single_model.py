@@ -6,10 +6,6 @@ from scipy import special, stats
 import keras_zigzag as kz
 from keras_zigzag.baselines import GaussianNLL, SingleModel
 from tests.baselines import toys
-from tests.helpers import (
-    assert_config_round_trip,
-    assert_saved_in_fresh_process,
-)
 
 pytestmark = pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 
@@ -156,35 +152,6 @@ def test_loss_of_evaluate_is_the_nll_and_metrics_see_the_mean():
 # The contract.
 
 
-def cases(kind):
-    if kind == "classification":
-        return toys.mlp(), toys.features(), toys.labels(), CROSSENTROPY, "acc"
-    if kind == "binary":
-        base = toys.mlp(1, "sigmoid")
-        y = toys.labels(high=2)[:, None].astype("float32")
-        loss = keras.losses.BinaryCrossentropy()
-        return base, toys.features(), y, loss, "mean_absolute_error"
-    if kind == "regression":
-        base = toys.cnn(1, None)
-        return base, toys.images(), toys.values(), None, "mean_squared_error"
-    return toys.cnn(), toys.images(), toys.labels(), CROSSENTROPY, "acc"
-
-
-@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
-@pytest.mark.parametrize(
-    "kind", ["regression", "classification", "binary", "images"]
-)
-def test_contract(kind):
-    base, x, y, loss, metric = cases(kind)
-    if metric == "acc":
-        metric = "sparse_categorical_accuracy"
-    before = toys.weights_of(base)
-    task = "classification" if kind == "images" else kind
-    model = SingleModel.from_model(base, task=task)
-    toys.check_contract(model, x, y, loss, metric)
-    toys.assert_same(toys.weights_of(base), before)
-
-
 def test_several_outputs():
     task = {"kind": "classification", "size": "regression"}
     model = SingleModel.from_model(
@@ -219,60 +186,11 @@ def test_one_number_per_place():
     assert model.predict(x, verbose=0)["uncertainty"].shape == (4, 5)
 
 
-def test_mixed_precision():
-    base = toys.mlp(1, None, dtype="mixed_float16")
-    model = SingleModel.from_model(base, task="regression")
-    model.compile("adam")
-    x, y = toys.features(), toys.values()
-    logs = model.fit(x, y, verbose=0).history
-    assert np.isfinite(logs["loss"]).all()
-    out = model.predict(x, verbose=0)
-    assert out["prediction"].dtype == np.float16
-    assert out["uncertainty"].dtype == np.float32
-
-
-@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
-@pytest.mark.parametrize("task", ["regression", "classification"])
-def test_saving(task, tmp_path):
-    is_value = task == "regression"
-    base = toys.cnn(1 if is_value else 3, None if is_value else "softmax")
-    score = "variance" if is_value else "energy"
-    model = SingleModel.from_model(base, task=task, score=score)
-    restored = assert_config_round_trip(model)
-    assert restored.score == score
-    model.compile("adam", None if is_value else CROSSENTROPY)
-    x, y = toys.images(), toys.values() if is_value else toys.labels()
-    model.fit(x, y, verbose=0)
-    toys.check_loaded(model, x, y, tmp_path)
-
-
-@pytest.mark.slow
-def test_fresh_process():
-    task = {"kind": "classification", "size": "regression"}
-    model = SingleModel.from_model(toys.two_outputs(), task=task)
-    assert_saved_in_fresh_process(toys.randomise(model), toys.features())
-
-
 def test_report_knows_the_task():
     model = SingleModel.from_model(toys.mlp(1, None), task="regression")
     x, y = toys.features(), toys.values()
     report = kz.evaluate_uncertainty(toys.randomise(model), (x, y))
     assert "mae" in report
-
-
-@pytest.mark.slow
-@pytest.mark.backend("tensorflow")
-def test_distribution_and_data_sets(two_replicas):
-    import tensorflow as tf
-
-    with two_replicas.scope():
-        model = SingleModel.from_model(toys.mlp(1, None), task="regression")
-        model.compile("adam", metrics=["mse"])
-    data = tf.data.Dataset.from_tensor_slices((toys.features(), toys.values()))
-    data = data.batch(10)
-    logs = model.fit(data, validation_data=data, shuffle=False, verbose=0)
-    assert np.isfinite(logs.history["val_loss"]).all()
-    assert model.predict(data, verbose=0)["uncertainty"].shape == (24,)
 
 
 # Bad input.

@@ -96,24 +96,14 @@ def check_loaded(model, x, y, folder):
     loaded.fit(x, y, verbose=0)
 
 
-def check_contract(model, x, y, loss, metric, rtol=1e-5):
-    """Trains a model and checks what must hold for every method.
-
-    Args:
-        model: An `UncertaintyModel` of one output.
-        x: Array of inputs.
-        y: Array of targets.
-        loss: As for `compile`, `None` for the model's own.
-        metric: String, name of a mean over samples.
-        rtol: Float.
+def fit(model, x, y):
+    """Trains a compiled model, on batches of which the last is not full.
 
     Returns:
-        The logs of `fit`.
+        The logs.
     """
-    model.compile(keras.optimizers.Adam(0.01), loss, metrics=[metric])
     weight = np.linspace(0.5, 1.5, len(x)).astype("float32")
-    # 7 does not divide the number of samples.
-    logs = model.fit(
+    return model.fit(
         x,
         y,
         batch_size=7,
@@ -121,20 +111,13 @@ def check_contract(model, x, y, loss, metric, rtol=1e-5):
         validation_data=(x, y),
         verbose=0,
     ).history
-    assert np.isfinite(logs["loss"]).all() and np.isfinite(logs["val_loss"])
-    out = model.predict(x, batch_size=7, verbose=0)
+
+
+def check_prediction(out, x, base):
+    """Checks the dictionary of a model of one output per sample."""
     assert set(out) == {"prediction", "uncertainty"}
-    assert len(out["prediction"]) == len(x)
+    assert out["prediction"].shape == (len(x), *base.output_shape[1:])
     assert out["uncertainty"].shape == (len(x),)
     assert out["uncertainty"].dtype == np.float32
-    assert (out["uncertainty"] >= 0).all() and np.ptp(out["uncertainty"]) > 0
-    measure = keras.metrics.get(metric)
-    if hasattr(measure, "update_state"):
-        measure.update_state(y, out["prediction"])
-        expected = float(measure.result())
-    else:
-        expected = float(np.mean(measure(y, out["prediction"])))
-    got = model.evaluate(x, y, batch_size=7, verbose=0, return_dict=True)
-    found = [v for name, v in got.items() if name != "loss"]
-    np.testing.assert_allclose(found, [expected], rtol=rtol, atol=1e-6)
-    return logs
+    assert np.isfinite(out["uncertainty"]).all()
+    assert np.ptp(out["uncertainty"]) > 0

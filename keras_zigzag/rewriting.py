@@ -1,0 +1,128 @@
+"""Copies of Keras graphs in which some layers are replaced."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import keras
+
+from keras_zigzag.graphs import (
+    copy_layer,
+    copy_state,
+    functional_view,
+    is_graph_model,
+)
+
+
+def call_again(
+    model: keras.Model, call: Callable, inputs: Any = None
+) -> keras.Model:
+    """Goes through the graph of a model, in order, layer by layer.
+
+    Args:
+        model: Functional model.
+        call: Function of `(layer, *args, **kwargs)` that returns what goes on
+            in the place of the layer's outputs.
+        inputs: Symbolic tensors that the new graph starts from. Defaults to
+            new ones.
+
+    Returns:
+        Functional model of the new graph.
+    """
+    return keras.models.clone_model(
+        model,
+        input_tensors=inputs,
+        clone_function=lambda layer: layer,
+        call_function=call,
+    )
+
+
+class Copy(NamedTuple):
+    """What takes the place of a layer."""
+
+    source: Any
+    layer: Any
+    is_replaced: bool
+
+
+class Rewriting:
+    """A copy of a model, and of the models in it, with its weights.
+
+    A subclass says what takes the place of a layer, or does something else
+    where a layer is called. A layer that is called several times stays one
+    layer.
+    """
+
+    def __init__(self) -> None:
+        # They hold the layers, so that no id is given to another.
+        self._copies: dict[int, Copy] = {}
+
+    def replacement(self, layer: Any) -> Any:
+        """A new layer for this one, or `None` for a copy."""
+        return None
+
+    def called(self, layer: Any, copy: Any, args: tuple, kwargs: dict) -> Any:
+        """The outputs of what takes the place of a layer.
+
+        Args:
+            layer: Layer of the base model.
+            copy: What takes its place.
+            args: Its arguments, in the new graph.
+            kwargs: The same by name.
+        """
+        return copy(*args, **kwargs)
+
+    def take_weights(self, layer: Any, replacement: Any) -> None:
+        """Gives a replacement, which is built, the weights of the layer."""
+
+    def rewritten(self, model: keras.Model) -> keras.Model:
+        """The copy of a Functional or Sequential model, as a Functional."""
+        return call_again(functional_view(model), self._call)
+
+    def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
+        is_new = id(layer) not in self._copies
+        if is_new:
+            self._copies[id(layer)] = self._copied(layer)
+        copy = self._copies[id(layer)]
+        outputs = self.called(layer, copy.layer, args, kwargs)
+        if is_new and copy.is_replaced:
+            self.take_weights(layer, copy.layer)
+        elif is_new and copy.layer is not layer and not is_graph_model(layer):
+            copy_state(layer, copy.layer)
+        return outputs
+
+    def _copied(self, layer: Any) -> Copy:
+        replacement = self.replacement(layer)
+        if replacement is not None:
+            return Copy(layer, replacement, True)
+        if is_graph_model(layer):
+            return Copy(layer, self.rewritten(layer), False)
+        return Copy(layer, copy_layer(layer), False)
+
+
+def mixing_layers(model: keras.Model) -> list[Any]:
+    """Layers with a kernel, also in inner models, from first to last."""
+    found: list[Any] = []
+    for layer in functional_view(model).operations:
+        if is_graph_model(layer):
+            found += [one for one in mixing_layers(layer) if one not in found]
+        elif layer not in found and any(
+            len(weight.shape) > 1
+            for weight in getattr(layer, "trainable_weights", [])
+        ):
+            found.append(layer)
+    return found
+
+
+def last_mixing_layers(model: keras.Model, count: int) -> list[Any]:
+    """The last `count` layers with a kernel.
+
+    Raises:
+        ValueError: If there are not as many.
+    """
+    found = mixing_layers(model)
+    if count > len(found):
+        raise ValueError(
+            f"The base model has {len(found)} layers with a kernel. "
+            f"Received: layers={count}. Give at most as many."
+        )
+    return found[len(found) - count :]

@@ -1,0 +1,116 @@
+"""What every method has to do: the contract of `UncertaintyModel`."""
+
+import keras
+import numpy as np
+import pytest
+
+from tests.baselines import toys
+from tests.baselines.methods import BOTH, METHODS, base_and_data, every, made
+from tests.helpers import (
+    assert_all_saved_in_fresh_process,
+    assert_config_round_trip,
+)
+
+
+@every()
+def test_trains_predicts_and_loads(name, task, tmp_path):
+    base, x, y = base_and_data(task)
+    if task == "classification":
+        base, x = toys.cnn(), toys.images()
+    before = toys.weights_of(base)
+    model = made(name, task, base)
+    logs = toys.fit(model, x, y)
+    toys.assert_same(toys.weights_of(base), before)
+    assert np.isfinite([*logs["loss"], *logs["val_loss"]]).all()
+    out = model.predict(x, batch_size=7, verbose=0)
+    toys.check_prediction(out, x, base)
+    got = model.evaluate(x, y, batch_size=7, verbose=0, return_dict=True)
+    (found,) = (value for key, value in got.items() if key != "loss")
+    if task == "classification":
+        expected = np.mean(out["prediction"].argmax(-1) == y)
+    else:
+        expected = np.mean((out["prediction"] - y) ** 2)
+    assert found == pytest.approx(expected, rel=1e-4)
+    assert_config_round_trip(model)
+    toys.check_loaded(model, x, y, tmp_path)
+
+
+@every()
+def test_a_weight_of_zero_is_no_sample(name, task):
+    base, x, y = base_and_data(task)
+    weight = np.array([1.0, 0.0] * 12, "float32")
+    answers = []
+    for unseen in (0, 2):
+        targets = y.copy()
+        targets[1::2] = unseen
+        keras.utils.set_random_seed(0)
+        model = made(name, task, base)
+        model.fit(x, targets, sample_weight=weight, shuffle=False, verbose=0)
+        answers.append(model.predict(x, verbose=0))
+    for key in ("prediction", "uncertainty"):
+        np.testing.assert_allclose(
+            answers[0][key], answers[1][key], rtol=1e-4, atol=1e-5
+        )
+
+
+@every("classification")
+def test_seeds_reproduce(name, task):
+    answers = []
+    for seed in (1, 1, 2):
+        keras.utils.set_random_seed(seed)
+        base, x, y = base_and_data(task)
+        model = made(name, task, base)
+        model.fit(x, y, batch_size=8, verbose=0)
+        answers.append(model.predict(x, verbose=0)["uncertainty"])
+    np.testing.assert_allclose(answers[0], answers[1], rtol=1e-4, atol=1e-5)
+    assert not np.allclose(answers[0], answers[2], rtol=1e-3)
+
+
+@every("regression")
+def test_mixed_precision(name, task):
+    base = toys.mlp(1, None, dtype="mixed_float16")
+    model = made(name, task, base)
+    x, y = toys.features(), toys.values()
+    logs = model.fit(x, y, verbose=0).history
+    assert np.isfinite(logs["loss"]).all()
+    out = model.predict(x, verbose=0)
+    assert out["prediction"].dtype == base.predict(x, verbose=0).dtype
+    assert out["uncertainty"].dtype == np.float32
+    assert np.isfinite(out["uncertainty"]).all()
+
+
+@every("classification")
+def test_a_bad_sample_never_looks_certain(name, task):
+    base, x, y = base_and_data(task)
+    model = made(name, task, base)
+    x = x[:6].copy()
+    x[2, 0], x[4, 1] = np.nan, np.inf
+    out = model.predict(x, verbose=0)["uncertainty"]
+    np.testing.assert_array_equal(np.isnan(out), [0, 0, 1, 0, 1, 0])
+
+
+@pytest.mark.backend("tensorflow")
+@every("classification")
+def test_two_replicas_and_data_sets(name, task, two_replicas):
+    import tensorflow as tf
+
+    base, x, y = base_and_data(task)
+    with two_replicas.scope():
+        model = made(name, task)
+    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(10)
+    logs = model.fit(data, validation_data=data, shuffle=False, verbose=0)
+    assert np.isfinite(logs.history["val_loss"]).all()
+    toys.check_prediction(model.predict(data, verbose=0), x, base)
+
+
+def test_all_saved_for_a_fresh_process():
+    cases = {}
+    for name, method in METHODS.items():
+        for task in method.tasks:
+            model = toys.randomise(made(name, task))
+            cases[f"{name}_{task}"] = model, base_and_data(task)[1]
+        if set(method.tasks) == set(BOTH):
+            task = {"kind": "classification", "size": "regression"}
+            model = toys.randomise(method.make(toys.two_outputs(), task))
+            cases[f"{name}_two"] = model, toys.features()
+    assert_all_saved_in_fresh_process(cases)
