@@ -18,8 +18,14 @@ from keras_zigzag.baselines.member_batches import (
     MemberBatches,
     MemberInputs,
     MemberOutputs,
+    OneMemberBatches,
 )
 from keras_zigzag.baselines.mixtures import Mixture
+from keras_zigzag.baselines.one_by_one import (
+    Member,
+    MemberFolder,
+    train_one_by_one,
+)
 from keras_zigzag.baselines.seeding import fresh_model, seeded
 from keras_zigzag.batches import LossInputs, rows_of
 from keras_zigzag.checks import is_data
@@ -284,13 +290,85 @@ class DeepEnsemble(AnsweringModel):
             x, y, **dict(zip(names, args, strict=False)), **kwargs
         )
 
+    def fit_one_by_one(
+        self,
+        x: Any = None,
+        y: Any = None,
+        backup_dir: Any = None,
+        **options: Any,
+    ) -> list[Any]:
+        """Trains the members one after the other, which needs less memory.
+
+        Each is trained as by `fit`, with an optimizer of its own, and ends
+        with the same weights. With `backup_dir` a run that stopped goes on
+        where it was: finished members are not trained again, and the current
+        one goes on after its last epoch.
+
+        Args:
+            x: As for `fit`; not a generator, which could be read only once.
+            y: As for `fit`.
+            backup_dir: String or path of a folder for the weights of the
+                members, made if it does not exist. Defaults to `None`:
+                nothing is kept.
+            **options: Further arguments of `fit`.
+
+        Returns:
+            List with a `keras.callbacks.History` for each member, `None` for
+            those that were finished before.
+
+        Raises:
+            ValueError: If the folder holds the members of another ensemble,
+                or the data can be read only once.
+
+        Example:
+
+        >>> build = lambda: keras.Sequential(
+        ...     [keras.Input((8,)), keras.layers.Dense(3, "softmax")])
+        >>> ensemble = keras_zigzag.baselines.DeepEnsemble.from_model(
+        ...     build, task="classification", num_members=2, seed=0)
+        >>> ensemble.compile("adam", "sparse_categorical_crossentropy")
+        >>> len(ensemble.fit_one_by_one(x_train, y_train, verbose=0))
+        2
+        """
+        if inspect.isgenerator(x):
+            raise ValueError(
+                "Each member needs the data anew. Received: a generator. Use "
+                "arrays, a `keras.utils.PyDataset` or a `tf.data.Dataset`."
+            )
+        if not self.compiled:
+            raise ValueError(
+                "Call `compile` before `fit_one_by_one`. Received: an "
+                "ensemble that is not compiled."
+            )
+        generators = self._generators()
+        callbacks = options.pop("callbacks", None) or []
+
+        def fit(index: int, model: Member, more: list[Any]) -> Any:
+            data = self._in_orders(
+                x, y, options, generators[index : index + 1], OneMemberBatches
+            )
+            each, targets, its_options = data
+            return model.fit(
+                each, targets, callbacks=[*callbacks, *more], **its_options
+            )
+
+        folder = None
+        if backup_dir is not None:
+            shapes = [list(one.shape) for one in self.members[0].weights]
+            which = {
+                "num_members": len(self.members),
+                "seed": self.seed,
+                "task": self.task,
+                "shapes": shapes,
+            }
+            folder = MemberFolder(backup_dir, which)
+        return train_one_by_one(map(self._alone, self.members), fit, folder)
+
     def training_data(
         self, x: Any, y: Any, options: dict[str, Any]
     ) -> tuple[Any, Any, dict[str, Any]]:
-        if y is None or not is_data(x) or not options.get("shuffle", True):
-            return x, y, options
-        batches, options = self._shuffled(x, y, options)
-        return batches, None, options
+        generators = self._generators()
+        return self._in_orders(x, y, options, generators, MemberBatches)
 
     def compile(
         self,
@@ -300,6 +378,7 @@ class DeepEnsemble(AnsweringModel):
         **kwargs: Any,
     ) -> None:
         super().compile(optimizer, loss, *args, **kwargs)
+        self._compile_arguments = (loss, *args), kwargs
         if getattr(self.optimizer, "global_clipnorm", None) is not None:
             raise ValueError(
                 "The members of an ensemble learn independently, and a norm "
@@ -333,8 +412,26 @@ class DeepEnsemble(AnsweringModel):
             [self._outputs(each, inputs, training) for each in self.members]
         )
 
-    def _shuffled(self, x: Any, y: Any, options: dict) -> tuple[Any, dict]:
-        """Arrays as a data set with an order for each member."""
+    def _alone(self, member: keras.Model) -> Member:
+        model = Member(member, self.task, self.answers)
+        arguments = self._compile_arguments
+        optimizer = type(self.optimizer).from_config(
+            self.optimizer.get_config()
+        )
+        model.compile(optimizer, *arguments[0], **arguments[1])
+        return model
+
+    def _in_orders(
+        self,
+        x: Any,
+        y: Any,
+        options: dict[str, Any],
+        generators: list[np.random.Generator],
+        kind: type[MemberBatches],
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """Arrays as a data set with an order for each generator."""
+        if y is None or not is_data(x) or not options.get("shuffle", True):
+            return x, y, options
         options = dict(options)
         weight = options.pop("sample_weight", None)
         classes = options.pop("class_weight", None)
@@ -353,7 +450,7 @@ class DeepEnsemble(AnsweringModel):
             data = rows_of(data, slice(first))
         batch_size = options.pop("batch_size", None) or 32
         options["shuffle"] = False
-        return MemberBatches(data, batch_size, self._generators()), options
+        return kind(data, batch_size, generators), None, options
 
     def _generators(self) -> list[np.random.Generator]:
         seed = self.seed

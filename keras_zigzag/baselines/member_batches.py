@@ -71,3 +71,11 @@ class MemberBatches(keras.utils.PyDataset):
         return keras.tree.map_structure(
             lambda leaf: None if leaf is None else leaf[rows], self.data
         )
+
+
+class OneMemberBatches(MemberBatches):
+    """The batches of an ensemble of one, as an ordinary model takes them."""
+
+    def __getitem__(self, index: int) -> tuple:
+        x, *rest = super().__getitem__(index)
+        return (x.members[0], *(one[0] for one in rest))

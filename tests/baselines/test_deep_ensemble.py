@@ -63,6 +63,80 @@ def test_it_equals_members_trained_alone(start):
     assert logs["loss"][-1] == pytest.approx(np.mean(losses), rel=1e-4)
 
 
+def ready(**options):
+    ensemble = DeepEnsemble.from_model(build, "classification", 2, **options)
+    ensemble.compile(
+        keras.optimizers.Adam(0.01), CROSSENTROPY, metrics=["accuracy"]
+    )
+    return ensemble
+
+
+class Stop(keras.callbacks.Callback):
+    """Ends a run the hard way, after some epochs of all members."""
+
+    def __init__(self, epochs):
+        super().__init__()
+        self.left = epochs
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def test_one_by_one_equals_together():
+    x, y = toys.features(30), toys.labels(30)
+    options = {"epochs": 2, "batch_size": 8, "verbose": 0}
+    together, single = ready(seed=3), ready(seed=3)
+    together.fit(x, y, validation_split=0.2, **options)
+    logs = single.fit_one_by_one(x, y, validation_split=0.2, **options)
+    assert [len(one.history["val_accuracy"]) for one in logs] == [2, 2]
+    for one, other in zip(
+        toys.weights_of(together), toys.weights_of(single), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_one_by_one_predicts_variances():
+    ensemble = DeepEnsemble.from_model(toys.mlp(1, None), "regression", 2)
+    ensemble.compile("adam", metrics=["mse"])
+    x, y = toys.features(), toys.values()
+    logs = ensemble.fit_one_by_one(x, y, validation_data=(x, y), verbose=0)
+    assert np.isfinite([one.history["val_loss"] for one in logs]).all()
+
+
+def test_a_run_that_stopped_goes_on(tmp_path):
+    x, y = toys.features(30), toys.labels(30)
+    options = {"epochs": 3, "backup_dir": tmp_path / "run", "verbose": 0}
+    ensemble = ready(seed=3)
+    with pytest.raises(KeyboardInterrupt):
+        # In the second epoch of the second member.
+        ensemble.fit_one_by_one(x, y, callbacks=[Stop(5)], **options)
+    first = toys.weights_of(ensemble.members[0])
+    ensemble = ready(seed=3)
+    epochs = keras.callbacks.LambdaCallback(
+        on_epoch_begin=lambda epoch, logs: began.append(epoch)
+    )
+    began = []
+    logs = ensemble.fit_one_by_one(x, y, callbacks=[epochs], **options)
+    assert logs[0] is None
+    assert began == [1, 2]
+    toys.assert_same(toys.weights_of(ensemble.members[0]), first)
+    logs = ready(seed=3).fit_one_by_one(x, y, **options)
+    assert logs == [None, None]
+    with pytest.raises(ValueError, match="another ensemble"):
+        ready(seed=4).fit_one_by_one(x, y, **options)
+
+
+def test_one_by_one_needs_data_that_can_be_read_again():
+    data = ((toys.features(), toys.labels()) for _ in range(2))
+    with pytest.raises(ValueError, match="generator"):
+        ready().fit_one_by_one(data)
+    ensemble = DeepEnsemble.from_model(toys.mlp, "classification", 2)
+    with pytest.raises(ValueError, match="compile"):
+        ensemble.fit_one_by_one(toys.features(), toys.labels())
+
+
 def trained_models(outputs=3, activation="softmax", size=3):
     return [
         toys.randomise(toys.mlp(outputs, activation), seed)
