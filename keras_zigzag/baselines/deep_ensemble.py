@@ -322,10 +322,8 @@ class DeepEnsemble(AnsweringModel):
 
         Example:
 
-        >>> build = lambda: keras.Sequential(
-        ...     [keras.Input((8,)), keras.layers.Dense(3, "softmax")])
         >>> ensemble = keras_zigzag.baselines.DeepEnsemble.from_model(
-        ...     build, task="classification", num_members=2, seed=0)
+        ...     base, task="classification", num_members=2, seed=0)
         >>> ensemble.compile("adam", "sparse_categorical_crossentropy")
         >>> len(ensemble.fit_one_by_one(x_train, y_train, verbose=0))
         2
