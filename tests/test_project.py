@@ -1,6 +1,7 @@
 """The project's own promises: its version, its types, its commands."""
 
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -39,3 +40,15 @@ def test_readme_commands_can_be_read(name, expected):
     ).stdout.splitlines()
     assert len(lines) == len(expected)
     assert all(part in line for part, line in zip(expected, lines, strict=True))
+
+
+def test_every_public_name_is_there_and_what_is_not_needed_is_lazy():
+    code = """
+import sys, keras_zigzag as kz
+lazy = {"metrics", "plots", "callbacks", "thresholds"}
+assert not {f"keras_zigzag.{name}" for name in lazy} & {*sys.modules}
+assert {*lazy, "compare", "ZigZagModel"} <= {*dir(kz)}
+assert all(hasattr(kz, name) for name in dir(kz))
+assert not hasattr(kz, "magic")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
