@@ -1,3 +1,6 @@
+from keras_zigzag.baselines.autoencoder_error import (
+    AutoencoderError as AutoencoderError,
+)
 from keras_zigzag.baselines.deep_ensemble import DeepEnsemble as DeepEnsemble
 from keras_zigzag.baselines.gaussian import GaussianNLL as GaussianNLL
 from keras_zigzag.baselines.mc_dropout import MCDropout as MCDropout

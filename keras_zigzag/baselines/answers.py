@@ -114,6 +114,29 @@ class Answers:
         """`(batch_size, ..., num_values)`, float32."""
         return self.priors[index].answer(leaf)
 
+    def at_each_place(self, score: Tensor, prediction: Any) -> Any:
+        """The score of a sample as that of each of its answers.
+
+        Args:
+            score: Tensor of shape `(batch_size,)`.
+            prediction: Outputs, of shape `(batch_size, ...)` each.
+
+        Returns:
+            Tensors of shape `(batch_size,)`, or `(batch_size, ...)` for
+            dense outputs, in the structure of the outputs.
+        """
+        spread = []
+        for prior, leaf in zip(self.priors, self.flat(prediction), strict=True):
+            rank = len(prior.spatial_shape)
+            places = ops.shape(leaf)[: rank + 1]
+            axes = tuple(range(1, rank + 1))
+            spread.append(
+                ops.broadcast_to(ops.expand_dims(score, axes), places)
+                if rank
+                else score
+            )
+        return self.pack(spread)
+
     def from_logits(self, index: int) -> bool:
         return getattr(self.priors[index], "from_logits", False)
 

@@ -1,6 +1,7 @@
 """One pass over data of any kind, before or after a network is trained."""
 
 import itertools
+import math
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -52,6 +53,21 @@ def check_ends(x: Any) -> None:
             "The data must end. Received: a data set without end. Limit it, "
             "as with `.take(num_batches)`, or say how many steps there are."
         )
+
+
+def training_inputs(x: Any, options: dict[str, Any]) -> Any:
+    """The inputs of `fit` without those that it validates on."""
+    split = options.get("validation_split")
+    if not split or options.get("validation_data") is not None:
+        return x
+    if not is_data(x):
+        return x
+    return rows_of(x, slice(first_for_validation(x, split)))
+
+
+def first_for_validation(x: Any, split: float) -> int:
+    """Keras validates on the samples from this one on."""
+    return math.floor(len(keras.tree.flatten(x)[0]) * (1.0 - split))
 
 
 def check_readable_again(x: Any, instead: str) -> None:

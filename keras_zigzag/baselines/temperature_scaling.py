@@ -1,4 +1,3 @@
-import math
 import warnings
 from typing import Any
 
@@ -15,7 +14,11 @@ from keras_zigzag.baselines.answers import (
 from keras_zigzag.baselines.bases import copy_base
 from keras_zigzag.baselines.heads import logits_before, with_logits
 from keras_zigzag.baselines.network_model import NetworkModel
-from keras_zigzag.baselines.passes import batches, outputs_on
+from keras_zigzag.baselines.passes import (
+    batches,
+    first_for_validation,
+    outputs_on,
+)
 from keras_zigzag.baselines.temperature_fit import best_temperature
 from keras_zigzag.batches import rows_of
 from keras_zigzag.checks import as_array, is_data
@@ -326,10 +329,9 @@ def _validation(x: Any, y: Any, options: dict) -> tuple[tuple, dict] | None:
     split = options.get("validation_split")
     if not split or not is_data(x):
         return None
-    # Keras takes the last samples, before it shuffles.
-    first = math.floor(len(keras.tree.flatten(x)[0]) * (1.0 - split))
+    rows = slice(first_for_validation(x, split), None)
     data = x, y, options.get("sample_weight")
-    return tuple(rows_of(part, slice(first, None)) for part in data), how
+    return tuple(rows_of(part, rows) for part in data), how
 
 
 def _answers(network: keras.Model, task: Any) -> Answers:

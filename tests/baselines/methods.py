@@ -50,6 +50,9 @@ METHODS = {
         lambda base, task: baselines.TemperatureScaling.from_model(base, task),
         tasks=("classification",),
     ),
+    "autoencoder_error": Method(
+        lambda base, task: baselines.AutoencoderError.from_model(base, task)
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),
