@@ -75,6 +75,15 @@ def batches_of(data: Any) -> Iterator[Any]:
     return iter(data)
 
 
+def is_endless(data: Any) -> bool:
+    """Whether a data set says of itself that it goes on for ever."""
+    if isinstance(data, keras.utils.PyDataset):
+        return data.num_batches is None
+    cardinality = getattr(data, "cardinality", None)
+    # -1 is `tf.data.INFINITE_CARDINALITY`.
+    return cardinality is not None and int(cardinality()) == -1
+
+
 def is_array(data: Any) -> bool:
     """Whether this is an array, a tensor or a column of a table."""
     return (

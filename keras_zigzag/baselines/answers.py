@@ -93,6 +93,12 @@ class Answers:
             ]
         )
 
+    def flat_targets(self, targets: Any) -> list[Any]:
+        """The targets of each output, in the order of the outputs."""
+        if isinstance(self.prior, JointPrior):
+            return self.prior._flat(targets)
+        return [only(targets)]
+
     def probabilities(self, index: int, leaf: Tensor) -> Tensor:
         """`(batch_size, ..., num_labels, num_outcomes)`, float32."""
         prior = self.priors[index]
@@ -107,6 +113,29 @@ class Answers:
     def values(self, index: int, leaf: Tensor) -> Tensor:
         """`(batch_size, ..., num_values)`, float32."""
         return self.priors[index].answer(leaf)
+
+    def at_each_place(self, score: Tensor, prediction: Any) -> Any:
+        """The score of a sample as that of each of its answers.
+
+        Args:
+            score: Tensor of shape `(batch_size,)`.
+            prediction: Outputs, of shape `(batch_size, ...)` each.
+
+        Returns:
+            Tensors of shape `(batch_size,)`, or `(batch_size, ...)` for
+            dense outputs, in the structure of the outputs.
+        """
+        spread = []
+        for prior, leaf in zip(self.priors, self.flat(prediction), strict=True):
+            rank = len(prior.spatial_shape)
+            places = ops.shape(leaf)[: rank + 1]
+            axes = tuple(range(1, rank + 1))
+            spread.append(
+                ops.broadcast_to(ops.expand_dims(score, axes), places)
+                if rank
+                else score
+            )
+        return self.pack(spread)
 
     def from_logits(self, index: int) -> bool:
         return getattr(self.priors[index], "from_logits", False)
@@ -126,7 +155,7 @@ class Answers:
         if not self.variance:
             return
         for task, its_loss in zip(
-            self.tasks, self._flat_loss(loss), strict=True
+            self.tasks, self.flat_loss(loss), strict=True
         ):
             if task == "regression" and not (
                 its_loss is None or is_gaussian_loss(its_loss)
@@ -148,13 +177,14 @@ class Answers:
             return _gaussian(only(loss) if loss is not None else None)
         losses = [
             _gaussian(one) if task == "regression" else one
-            for task, one in zip(self.tasks, self._flat_loss(loss), strict=True)
+            for task, one in zip(self.tasks, self.flat_loss(loss), strict=True)
         ]
         if isinstance(loss, dict) and not isinstance(self.output, dict):
             return dict(zip(self.prior.output_names, losses, strict=True))
         return self.pack(losses)
 
-    def _flat_loss(self, loss: Any) -> list[Any]:
+    def flat_loss(self, loss: Any) -> list[Any]:
+        """The loss of each output, in the order of the outputs."""
         if isinstance(self.prior, JointPrior):
             return self.prior._loss_per_output(loss)
         return [only(loss) if loss is not None else None]
@@ -188,6 +218,33 @@ def one_per_output(given: Any, answers: Answers, name: str) -> list[Any]:
             f"Received: {name}={given!r}"
         )
     return [entries[key] for key in keys]
+
+
+def chosen_scores(
+    score: Any, answers: Answers, known: dict[str, tuple[str, ...]]
+) -> list[str]:
+    """The name of a score for each output.
+
+    Args:
+        score: Name, or a structure with one per output, or `None` for the
+            first of its task.
+        answers: `Answers` of the model.
+        known: Dictionary from tasks to the names that they can have.
+
+    Raises:
+        ValueError: If a name is unknown.
+    """
+    chosen = []
+    for task, name in zip(
+        answers.tasks, one_per_output(score, answers, "score"), strict=True
+    ):
+        if name is not None and name not in known[task]:
+            raise ValueError(
+                f"Unknown score for a {task} output. Expected one of "
+                f"{list(known[task])}. Received: score={name!r}"
+            )
+        chosen.append(name or known[task][0])
+    return chosen
 
 
 def _readers(model: keras.Model, task: Any) -> Any:

@@ -1,4 +1,3 @@
-import inspect
 import random
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +32,7 @@ from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import (
     check_options,
     deserialized,
+    fit_options,
     input_specs,
     own_config,
 )
@@ -285,10 +285,7 @@ class DeepEnsemble(AnsweringModel):
         self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
         # By name, so that `training_data` can take out some.
-        names = list(inspect.signature(keras.Model.fit).parameters)[3:]
-        return super().fit(
-            x, y, **dict(zip(names, args, strict=False)), **kwargs
-        )
+        return super().fit(x, y, **fit_options(args, kwargs))
 
     def fit_one_by_one(
         self,

@@ -57,13 +57,17 @@ def with_log_variances(model: keras.Model, values: list[bool]) -> keras.Model:
     return keras.Model(model.input, [model.output, heads], name=model.name)
 
 
-def with_logits(model: keras.Model, wanted: list[bool]) -> keras.Model:
-    """Ends a network in softmax layers of their own.
+def with_logits(
+    model: keras.Model, wanted: list[bool], binary: list[bool] | None = None
+) -> keras.Model:
+    """Ends a network in softmax or sigmoid layers of their own.
 
     Args:
         model: Functional or Sequential model, which becomes part of the
             result.
         wanted: List of Booleans, one per output.
+        binary: List of Booleans, which of the outputs end in a sigmoid.
+            Defaults to `None`, for none.
 
     Returns:
         Functional model that gives the same answers.
@@ -72,19 +76,24 @@ def with_logits(model: keras.Model, wanted: list[bool]) -> keras.Model:
         ValueError: If what goes into the softmax cannot be told.
     """
     model = open_end(model)
+    binary = binary or [False] * len(wanted)
     outputs = [
-        _with_own_softmax(model, tensor) if is_wanted else tensor
-        for tensor, is_wanted in zip(model.outputs, wanted, strict=True)
+        _with_own_activation(model, tensor, _activation(is_binary))
+        if is_wanted
+        else tensor
+        for tensor, is_wanted, is_binary in zip(
+            model.outputs, wanted, binary, strict=True
+        )
     ]
     packed = keras.tree.pack_sequence_as(model.output, outputs)
     return keras.Model(model.input, packed, name=model.name)
 
 
-def logits_before(tensor: Tensor) -> Tensor:
-    """What goes into the softmax layer that a tensor comes from."""
+def logits_before(tensor: Tensor, binary: bool = False) -> Tensor:
+    """What goes into the softmax or sigmoid layer that a tensor comes from."""
     layer, node = _source(tensor)
-    if not _is_softmax(layer):
-        raise ValueError(_no_logits(layer))
+    if not _only_applies(layer, _activation(binary)):
+        raise ValueError(_no_logits(layer, _activation(binary)))
     return node.input_tensors[0]
 
 
@@ -138,28 +147,35 @@ def _second_head(tensor: Tensor) -> Tensor:
     return output
 
 
-def _with_own_softmax(model: keras.Model, tensor: Tensor) -> Tensor:
+def _activation(binary: bool) -> Any:
+    return keras.activations.sigmoid if binary else keras.activations.softmax
+
+
+def _with_own_activation(
+    model: keras.Model, tensor: Tensor, activation: Any
+) -> Tensor:
     layer, _ = _source(tensor)
-    if _is_softmax(layer):
+    name = f"{layer.name}_{activation.__name__}"
+    if _only_applies(layer, activation):
         return tensor
-    activation = getattr(layer, "activation", None)
-    if activation is not keras.activations.softmax:
-        raise ValueError(_no_logits(layer))
+    if getattr(layer, "activation", None) is not activation:
+        raise ValueError(_no_logits(layer, activation))
     # Others that read this layer would see logits too.
     calls = [node for node in layer._inbound_nodes if node in model._nodes]
     if len(calls) > 1:
-        raise ValueError(_no_logits(layer))
+        raise ValueError(_no_logits(layer, activation))
     layer.activation = keras.activations.linear
-    softmax = keras.layers.Softmax(
-        dtype=layer.dtype_policy, name=f"{layer.name}_softmax"
-    )
-    return softmax(tensor)
+    options = {"dtype": layer.dtype_policy, "name": name}
+    if activation is keras.activations.softmax:
+        return keras.layers.Softmax(**options)(tensor)
+    return keras.layers.Activation(activation, **options)(tensor)
 
 
-def _is_softmax(layer: Any) -> bool:
+def _only_applies(layer: Any, activation: Any) -> bool:
     if isinstance(layer, keras.layers.Activation):
-        return layer.activation is keras.activations.softmax
-    return isinstance(layer, keras.layers.Softmax) and layer.axis == -1
+        return layer.activation is activation
+    is_softmax = isinstance(layer, keras.layers.Softmax) and layer.axis == -1
+    return is_softmax and activation is keras.activations.softmax
 
 
 def _no_head(layer: Any) -> str:
@@ -171,10 +187,12 @@ def _no_head(layer: Any) -> str:
     )
 
 
-def _no_logits(layer: Any) -> str:
+def _no_logits(layer: Any, activation: Any) -> str:
+    name = activation.__name__
+    kinds = "a `Softmax`, or a layer" if name == "softmax" else "or one"
     return (
-        "The energy needs the logits of a classification. Received: a base "
-        f"model that ends in {layer.name!r}, a `{type(layer).__name__}`. End "
-        "it in a linear layer, a `Softmax`, or a layer with "
-        "`activation='softmax'` that is called once."
+        "The logits of a classification are needed. Received: a base model "
+        f"that ends in {layer.name!r}, a `{type(layer).__name__}`. End it in "
+        f"a linear layer, {kinds} with `activation={name!r}` that is called "
+        "once."
     )

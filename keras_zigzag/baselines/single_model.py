@@ -6,7 +6,7 @@ from keras import ops
 from keras_zigzag.baselines import scores
 from keras_zigzag.baselines.answers import (
     Answers,
-    one_per_output,
+    chosen_scores,
     prediction_of,
 )
 from keras_zigzag.baselines.bases import copy_base
@@ -77,7 +77,7 @@ class SingleModel(NetworkModel):
         self.use_answers(
             Answers(_base_part(network, task), task, variance=True)
         )
-        self._scores = _scores(score, self.answers)
+        self._scores = chosen_scores(score, self.answers, SCORES)
         self._scored = keras.Model(
             network.input, [network.output, self._logits()]
         )
@@ -113,7 +113,7 @@ class SingleModel(NetworkModel):
         """
         network = functional_view(copy_base(base))
         answers = Answers(network, task)
-        chosen = _scores(score, answers)
+        chosen = chosen_scores(score, answers, SCORES)
         wanted = [
             name == "energy" and not answers.from_logits(index)
             for index, name in enumerate(chosen)
@@ -173,17 +173,3 @@ def _base_part(network: keras.Model, task: Any) -> keras.Model:
             "`SingleModel.from_model(base, task=...)`."
         )
     return keras.Model(network.input, output[0])
-
-
-def _scores(score: Any, answers: Answers) -> list[str]:
-    chosen = []
-    for task, name in zip(
-        answers.tasks, one_per_output(score, answers, "score"), strict=True
-    ):
-        if name is not None and name not in SCORES[task]:
-            raise ValueError(
-                f"Unknown score for a {task} output. Expected one of "
-                f"{list(SCORES[task])}. Received: score={name!r}"
-            )
-        chosen.append(name or SCORES[task][0])
-    return chosen

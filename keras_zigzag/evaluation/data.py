@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from keras_zigzag.batches import rows_of
-from keras_zigzag.checks import as_array, batches_of, is_data
+from keras_zigzag.checks import as_array, batches_of, is_data, is_endless
 
 Batch = tuple[Any, Any, Any]
 
@@ -139,18 +139,15 @@ def _size(arrays: Batch) -> int:
 
 
 def _check_data_set(data: Any, what: str) -> None:
-    if isinstance(data, keras.utils.PyDataset):
-        is_infinite = data.num_batches is None
-    elif isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
-        cardinality = getattr(data, "cardinality", None)
-        # -1 is `tf.data.INFINITE_CARDINALITY`.
-        is_infinite = cardinality is not None and int(cardinality()) == -1
-    else:
+    is_data_set = isinstance(data, keras.utils.PyDataset) or (
+        isinstance(data, Iterable) and not isinstance(data, (str, bytes))
+    )
+    if not is_data_set:
         raise ValueError(
             f"{what} must be arrays, or a data set of batches. "
             f"Received: an object of type {type(data).__name__}."
         )
-    if is_infinite:
+    if is_endless(data):
         raise ValueError(
             f"{what} must end. Received: a data set without end; limit it, "
             "as with `.take(num_batches)`."

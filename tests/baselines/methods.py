@@ -46,6 +46,13 @@ METHODS = {
             base, task, layers=1, num_samples=3, seed=0
         )
     ),
+    "temperature_scaling": Method(
+        lambda base, task: baselines.TemperatureScaling.from_model(base, task),
+        tasks=("classification",),
+    ),
+    "autoencoder_error": Method(
+        lambda base, task: baselines.AutoencoderError.from_model(base, task)
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),
