@@ -4,6 +4,9 @@ from keras_zigzag.baselines.autoencoder_error import (
 from keras_zigzag.baselines.deep_ensemble import DeepEnsemble as DeepEnsemble
 from keras_zigzag.baselines.gaussian import GaussianNLL as GaussianNLL
 from keras_zigzag.baselines.mc_dropout import MCDropout as MCDropout
+from keras_zigzag.baselines.orthonormal_certificates import (
+    OrthonormalCertificates as OrthonormalCertificates,
+)
 from keras_zigzag.baselines.single_model import SingleModel as SingleModel
 from keras_zigzag.baselines.temperature_scaling import (
     TemperatureScaling as TemperatureScaling,

@@ -97,6 +97,32 @@ def logits_before(tensor: Tensor, binary: bool = False) -> Tensor:
     return node.input_tensors[0]
 
 
+def last_features(model: keras.Model) -> Tensor:
+    """What the last layers with a kernel read, one vector per sample.
+
+    Means are taken over places or steps. Where several outputs read different
+    features, these are side by side.
+
+    Args:
+        model: Functional model.
+
+    Returns:
+        Tensor of shape `(batch_size, num_features)`, part of the graph.
+
+    Raises:
+        ValueError: If an output comes from no layer with a kernel.
+    """
+    found: list[Any] = []
+    for tensor in model.outputs:
+        for layer, features in _read_by_kernels(tensor, model):
+            if all(features is not known for _, known in found):
+                found.append((layer, features))
+    pooled = [_pooled(layer, features) for layer, features in found]
+    if len(pooled) == 1:
+        return pooled[0]
+    return keras.layers.Concatenate(dtype="float32")(pooled)
+
+
 def _source(tensor: Tensor) -> tuple[Any, Any]:
     """The layer that gave a tensor, and its call."""
     history = tensor._keras_history
@@ -115,6 +141,37 @@ def _opened(tensor: Tensor) -> Tensor:
         keras.Function.call(view, node.arguments.args[0])
     )
     return outputs[tensor._keras_history.tensor_index]
+
+
+def _read_by_kernels(tensor: Tensor, model: Any) -> list[tuple[Any, Tensor]]:
+    """The last layers with a kernel before a tensor, and what they read."""
+    layer, node = _source(tensor)
+    if is_graph_model(layer):
+        return _read_by_kernels(_opened(tensor), model)
+    if any(len(weight.shape) > 1 for weight in getattr(layer, "weights", [])):
+        return [(layer, node.input_tensors[0])]
+    if not node.input_tensors:
+        raise ValueError(
+            "The features are what the last layer with a kernel reads. "
+            f"Received: the base model {model.name!r} with an output that "
+            f"comes from the input {layer.name!r} without such a layer."
+        )
+    found = []
+    for each in node.input_tensors:
+        found += _read_by_kernels(each, model)
+    return found
+
+
+def _pooled(layer: Any, features: Tensor) -> Tensor:
+    rank = len(features.shape) - 2
+    if rank == 0:
+        return features
+    if not 1 <= rank <= 3:
+        axes = tuple(range(1, rank + 1))
+        return keras.ops.mean(features, axis=axes)
+    data_format = getattr(layer, "data_format", None) or "channels_last"
+    pooling = getattr(keras.layers, f"GlobalAveragePooling{rank}D")
+    return pooling(data_format=data_format, dtype="float32")(features)
 
 
 def _second_head(tensor: Tensor) -> Tensor:

@@ -89,8 +89,8 @@ def moments(batches: Iterable[Array]) -> tuple[Array, Array, int]:
         )
     if not np.isfinite(squares).all():
         raise ValueError(
-            "The scale of the inputs is needed, and they must be finite for "
-            "that. Received: NaN or infinity among them."
+            "Values whose scale is needed must be finite. Received: NaN or "
+            "infinity among the inputs, or the features made of them."
         )
     return np.asarray(mean), np.asarray(squares / count), count
 

@@ -53,6 +53,11 @@ METHODS = {
     "autoencoder_error": Method(
         lambda base, task: baselines.AutoencoderError.from_model(base, task)
     ),
+    "orthonormal_certificates": Method(
+        lambda base, task: baselines.OrthonormalCertificates.from_model(
+            base, task, num_steps=5
+        )
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),
