@@ -31,6 +31,12 @@ def check_options(
     )
 
 
+def fit_options(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What `fit` was given after `x` and `y`, by name."""
+    names = list(signature(keras.Model.fit).parameters)[3:]
+    return dict(zip(names, args, strict=False)) | kwargs
+
+
 def input_specs(inputs: Any) -> list[Any]:
     """`keras.InputSpec` of symbolic inputs, with a free batch size."""
     return [

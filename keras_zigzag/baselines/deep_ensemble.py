@@ -1,4 +1,3 @@
-import inspect
 import random
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,7 @@ from keras_zigzag.baselines.bases import (
     copy_base,
 )
 from keras_zigzag.baselines.heads import with_log_variances
+from keras_zigzag.baselines.independence import check_independent
 from keras_zigzag.baselines.member_batches import (
     MemberBatches,
     MemberInputs,
@@ -27,6 +27,7 @@ from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import (
     check_options,
     deserialized,
+    fit_options,
     input_specs,
     own_config,
 )
@@ -279,10 +280,7 @@ class DeepEnsemble(AnsweringModel):
         self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
         # By name, so that `training_data` can take out some.
-        names = list(inspect.signature(keras.Model.fit).parameters)[3:]
-        return super().fit(
-            x, y, **dict(zip(names, args, strict=False)), **kwargs
-        )
+        return super().fit(x, y, **fit_options(args, kwargs))
 
     def training_data(
         self, x: Any, y: Any, options: dict[str, Any]
@@ -300,13 +298,7 @@ class DeepEnsemble(AnsweringModel):
         **kwargs: Any,
     ) -> None:
         super().compile(optimizer, loss, *args, **kwargs)
-        if getattr(self.optimizer, "global_clipnorm", None) is not None:
-            raise ValueError(
-                "The members of an ensemble learn independently, and a norm "
-                "over all of them would tie them together. Received: an "
-                "optimizer with `global_clipnorm="
-                f"{self.optimizer.global_clipnorm}`. Use `clipnorm`."
-            )
+        check_independent(self.optimizer)
 
     def input_signature(self) -> list[Any]:
         return input_specs(functional_view(self.members[0]).input)

@@ -46,6 +46,10 @@ METHODS = {
             base, task, layers=1, num_samples=3, seed=0
         )
     ),
+    "evidential": Method(
+        lambda base, task: baselines.EvidentialModel.from_model(base, task),
+        losses={"classification": None, "regression": None},
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),
