@@ -5,3 +5,4 @@ from keras_zigzag.baselines.evidential_model import (
 from keras_zigzag.baselines.gaussian import GaussianNLL as GaussianNLL
 from keras_zigzag.baselines.mc_dropout import MCDropout as MCDropout
 from keras_zigzag.baselines.single_model import SingleModel as SingleModel
+from keras_zigzag.baselines.two_models import TwoModels as TwoModels

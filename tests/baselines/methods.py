@@ -50,6 +50,10 @@ METHODS = {
         lambda base, task: baselines.EvidentialModel.from_model(base, task),
         losses={"classification": None, "regression": None},
     ),
+    "two_models": Method(
+        lambda base, task: baselines.TwoModels.from_model(base, task),
+        tasks=("regression",),
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),
