@@ -266,7 +266,7 @@ def mutual_information(alpha: Tensor, mean: Tensor) -> Tensor:
     total = ops.sum(alpha, axis=-1, keepdims=True)
     of_classes = 1.0 / alpha - digamma_rest(alpha)
     of_total = 1.0 / total - digamma_rest(total)
-    return ops.sum(alpha / total * (of_classes - of_total), axis=-1)
+    return ops.sum(alpha * (of_classes - of_total), axis=-1) / total[..., 0]
 
 
 def entropy(alpha: Tensor, mean: Tensor) -> Tensor:
