@@ -2,6 +2,9 @@ from keras_zigzag.baselines.autoencoder_error import (
     AutoencoderError as AutoencoderError,
 )
 from keras_zigzag.baselines.deep_ensemble import DeepEnsemble as DeepEnsemble
+from keras_zigzag.baselines.evidential_model import (
+    EvidentialModel as EvidentialModel,
+)
 from keras_zigzag.baselines.gaussian import GaussianNLL as GaussianNLL
 from keras_zigzag.baselines.mc_dropout import MCDropout as MCDropout
 from keras_zigzag.baselines.orthonormal_certificates import (
@@ -11,3 +14,4 @@ from keras_zigzag.baselines.single_model import SingleModel as SingleModel
 from keras_zigzag.baselines.temperature_scaling import (
     TemperatureScaling as TemperatureScaling,
 )
+from keras_zigzag.baselines.two_models import TwoModels as TwoModels

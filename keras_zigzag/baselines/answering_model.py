@@ -65,7 +65,7 @@ class AnsweringModel(UncertaintyModel):
         **kwargs: Any,
     ) -> None:
         self.check_loss(loss)
-        loss = self.answers.with_gaussian_loss(loss)
+        loss = self.answers.with_own_loss(loss)
         super().compile(optimizer, loss, *args, **kwargs)
 
     def check_targets(self, targets: Any) -> None:

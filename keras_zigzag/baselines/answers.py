@@ -1,5 +1,6 @@
 """What the outputs of a base model mean, one by one."""
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -169,14 +170,25 @@ class Answers:
                     "mean and log-variance."
                 )
 
-    def with_gaussian_loss(self, loss: Any) -> Any:
-        """The loss with `GaussianNLL` for values that have none or its name."""
+    def with_own_loss(self, loss: Any) -> Any:
+        """The loss with the method's own, where it has one.
+
+        That is `GaussianNLL` for values that have none or its name.
+        """
         if not self.variance:
             return loss
+        return self.with_losses(
+            loss,
+            lambda task, one: _gaussian(one) if task == "regression" else one,
+        )
+
+    def with_losses(self, loss: Any, chosen: Callable) -> Any:
+        """The loss of each output replaced by `chosen(task, loss)`."""
         if len(self.tasks) == 1 and not isinstance(self.output, dict):
-            return _gaussian(only(loss) if loss is not None else None)
+            (task,) = self.tasks
+            return chosen(task, only(loss) if loss is not None else None)
         losses = [
-            _gaussian(one) if task == "regression" else one
+            chosen(task, one)
             for task, one in zip(self.tasks, self.flat_loss(loss), strict=True)
         ]
         if isinstance(loss, dict) and not isinstance(self.output, dict):
@@ -192,8 +204,7 @@ class Answers:
 
 def prediction_of(outputs: Any) -> Any:
     """The part of a network's outputs that metrics see."""
-    is_gaussian = isinstance(outputs, GaussianOutputs)
-    return outputs.prediction if is_gaussian else outputs
+    return getattr(outputs, "prediction", outputs)
 
 
 def one_per_output(given: Any, answers: Answers, name: str) -> list[Any]:

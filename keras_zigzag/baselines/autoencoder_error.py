@@ -6,6 +6,7 @@ from keras import ops
 from keras_zigzag.baselines.answers import Answers
 from keras_zigzag.baselines.bases import copy_base
 from keras_zigzag.baselines.hourglass import channel_axis, hourglass
+from keras_zigzag.baselines.independence import check_independent
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.baselines.passes import (
     batches,
@@ -224,13 +225,7 @@ class AutoencoderError(NetworkModel):
         **kwargs: Any,
     ) -> None:
         super().compile(optimizer, loss, *args, **kwargs)
-        if getattr(self.optimizer, "global_clipnorm", None) is not None:
-            raise ValueError(
-                "The two networks learn independently, and a norm over both "
-                "would tie them together. Received: an optimizer with "
-                f"`global_clipnorm={self.optimizer.global_clipnorm}`. Use "
-                "`clipnorm`."
-            )
+        check_independent(self.optimizer)
 
     @classmethod
     def from_config(

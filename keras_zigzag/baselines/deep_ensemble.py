@@ -13,6 +13,7 @@ from keras_zigzag.baselines.bases import (
     copy_base,
 )
 from keras_zigzag.baselines.heads import with_log_variances
+from keras_zigzag.baselines.independence import check_independent
 from keras_zigzag.baselines.member_batches import (
     MemberBatches,
     MemberInputs,
@@ -25,6 +26,7 @@ from keras_zigzag.baselines.one_by_one import (
     MemberFolder,
     train_one_by_one,
 )
+from keras_zigzag.baselines.passes import check_readable_again
 from keras_zigzag.baselines.seeding import fresh_model, seeded
 from keras_zigzag.batches import LossInputs, rows_of
 from keras_zigzag.checks import is_data
@@ -325,11 +327,7 @@ class DeepEnsemble(AnsweringModel):
         >>> len(ensemble.fit_one_by_one(x_train, y_train, verbose=0))
         2
         """
-        if inspect.isgenerator(x):
-            raise ValueError(
-                "Each member needs the data anew. Received: a generator. Use "
-                "arrays, a `keras.utils.PyDataset` or a `tf.data.Dataset`."
-            )
+        check_readable_again(x, "`fit`, which reads them once for all members")
         if not self.compiled:
             raise ValueError(
                 "Call `compile` before `fit_one_by_one`. Received: an "
@@ -374,13 +372,7 @@ class DeepEnsemble(AnsweringModel):
     ) -> None:
         super().compile(optimizer, loss, *args, **kwargs)
         self._compile_arguments = (loss, *args), kwargs
-        if getattr(self.optimizer, "global_clipnorm", None) is not None:
-            raise ValueError(
-                "The members of an ensemble learn independently, and a norm "
-                "over all of them would tie them together. Received: an "
-                "optimizer with `global_clipnorm="
-                f"{self.optimizer.global_clipnorm}`. Use `clipnorm`."
-            )
+        check_independent(self.optimizer)
 
     def input_signature(self) -> list[Any]:
         return input_specs(functional_view(self.members[0]).input)

@@ -52,11 +52,8 @@ class GaussianNLL(keras.losses.Loss):
         y_true, y_pred = map(ops.convert_to_tensor, (y_true, y_pred))
         mean = y_pred[..., 0]
         log_variance = clipped(y_pred[..., 1])
-        if len(y_true.shape) == len(mean.shape) - 1:
-            y_true = ops.expand_dims(y_true, -1)
-        if len(y_true.shape) == len(mean.shape) + 1:
-            y_true = ops.squeeze(y_true, -1)
-        square = ops.square(y_true - mean) * ops.exp(-log_variance)
+        error = targets_like(y_true, mean) - mean
+        square = ops.square(error) * ops.exp(-log_variance)
         nll = 0.5 * (log_variance + square + math.log(2.0 * math.pi))
         return ops.mean(nll, axis=-1) if len(nll.shape) > 1 else nll
 
@@ -97,6 +94,15 @@ class StackGaussian(keras.layers.Layer):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask[0] if isinstance(mask, (list, tuple)) else mask
+
+
+def targets_like(y_true: Tensor, mean: Tensor) -> Tensor:
+    """Targets with the axis of values, or without it, as the means have it."""
+    if len(y_true.shape) == len(mean.shape) - 1:
+        return ops.expand_dims(y_true, -1)
+    if len(y_true.shape) == len(mean.shape) + 1:
+        return ops.squeeze(y_true, -1)
+    return y_true
 
 
 def clipped(log_variance: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Changes at the end of a network that belongs to us, a copy of the user's."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -48,13 +49,64 @@ def with_log_variances(model: keras.Model, values: list[bool]) -> keras.Model:
     Raises:
         ValueError: If an output does not come from a layer with weights.
     """
+    model = with_heads(model, values, ["log_variance"])
+    prediction, heads = model.output
+    log_variances = [head for (head,) in heads]
+    return keras.Model(
+        model.input, [prediction, log_variances], name=model.name
+    )
+
+
+def with_heads(
+    model: keras.Model, wanted: list[bool], names: Sequence[str]
+) -> keras.Model:
+    """Gives a network more heads beside some of its outputs.
+
+    Each is a linear layer as the last one, on the same features. It starts
+    at zero.
+
+    Args:
+        model: Functional or Sequential model, which becomes part of the
+            result.
+        wanted: List of Booleans, one per output.
+        names: Strings, which end the names of the new layers.
+
+    Returns:
+        Functional model with the outputs `[prediction, [[head, ...], ...]]`.
+
+    Raises:
+        ValueError: If an output does not come from a layer with weights.
+    """
     model = open_end(model)
     heads = [
-        _second_head(tensor)
-        for tensor, is_value in zip(model.outputs, values, strict=True)
-        if is_value
+        [_head_beside(tensor, name) for name in names]
+        for tensor, is_wanted in zip(model.outputs, wanted, strict=True)
+        if is_wanted
     ]
     return keras.Model(model.input, [model.output, heads], name=model.name)
+
+
+def prediction_part(network: keras.Model, method: str) -> keras.Model:
+    """A network `[prediction, [...]]` with the prediction alone.
+
+    Args:
+        network: Functional model.
+        method: String. Name of the method whose network it is.
+
+    Raises:
+        ValueError: If the network has other outputs.
+    """
+    output = functional_view(network).output
+    is_pair = isinstance(output, (list, tuple)) and len(output) == 2
+    if not is_pair or not isinstance(output[1], (list, tuple)):
+        raise ValueError(
+            "The network must have the outputs `[prediction, [...]]`, one "
+            "head or more beside what is predicted. Received: the outputs "
+            f"{keras.tree.map_structure(lambda one: one.name, output)}. Make "
+            "the model of an ordinary one with "
+            f"`{method}.from_model(base, task=...)`."
+        )
+    return keras.Model(network.input, output[0])
 
 
 def with_logits(
@@ -174,21 +226,21 @@ def _pooled(layer: Any, features: Tensor) -> Tensor:
     return pooling(data_format=data_format, dtype="float32")(features)
 
 
-def _second_head(tensor: Tensor) -> Tensor:
+def _head_beside(tensor: Tensor, name: str) -> Tensor:
     passed = []
     layer, node = _source(tensor)
     while not getattr(layer, "weights", []):
-        name = type(layer).__name__
-        if name not in (*TRANSPARENT, "Activation", "ReLU", *OPERATIONS):
+        kind = type(layer).__name__
+        if kind not in (*TRANSPARENT, "Activation", "ReLU", *OPERATIONS):
             raise ValueError(_no_head(layer))
         # What makes the mean positive, for example, is not for a logarithm.
-        if name in TRANSPARENT:
+        if kind in TRANSPARENT:
             passed.append(layer)
         if len(node.input_tensors) != 1:
             raise ValueError(_no_head(layer))
         layer, node = _source(node.input_tensors[0])
     config = layer.get_config()
-    config["name"] = f"{layer.name}_log_variance"
+    config["name"] = f"{layer.name}_{name}"
     head = type(layer).from_config(config)
     wrapped = head
     while isinstance(wrapped, keras.layers.Wrapper):

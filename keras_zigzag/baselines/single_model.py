@@ -13,6 +13,7 @@ from keras_zigzag.baselines.bases import copy_base
 from keras_zigzag.baselines.gaussian import clipped
 from keras_zigzag.baselines.heads import (
     logits_before,
+    prediction_part,
     with_log_variances,
     with_logits,
 )
@@ -162,14 +163,4 @@ def _base_part(network: keras.Model, task: Any) -> keras.Model:
     """The network with the outputs of the base model only."""
     if "regression" not in keras.tree.flatten(task):
         return network
-    output = functional_view(network).output
-    is_pair = isinstance(output, (list, tuple)) and len(output) == 2
-    if not is_pair or not isinstance(output[1], (list, tuple)):
-        raise ValueError(
-            "The network of a regression must have the outputs "
-            "`[prediction, [log-variances]]`. Received: the outputs "
-            f"{keras.tree.map_structure(lambda one: one.name, output)}. Make "
-            "the model of an ordinary one with "
-            "`SingleModel.from_model(base, task=...)`."
-        )
-    return keras.Model(network.input, output[0])
+    return prediction_part(network, "SingleModel")

@@ -58,6 +58,14 @@ METHODS = {
             base, task, num_steps=5
         )
     ),
+    "evidential": Method(
+        lambda base, task: baselines.EvidentialModel.from_model(base, task),
+        losses={"classification": None, "regression": None},
+    ),
+    "two_models": Method(
+        lambda base, task: baselines.TwoModels.from_model(base, task),
+        tasks=("regression",),
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),

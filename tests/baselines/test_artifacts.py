@@ -20,8 +20,20 @@ def single_energy():
     return model
 
 
+def evidential_information():
+    model = baselines.EvidentialModel.from_model(
+        toys.cnn(), task="classification", score="mutual_information"
+    )
+    return toys.randomise(model)
+
+
 def cases():
-    made = {"single_energy": Case(single_energy(), toys.images(6))}
+    made = {
+        "single_energy": Case(single_energy(), toys.images(6)),
+        "evidential_information": Case(
+            evidential_information(), toys.images(6)
+        ),
+    }
     for name, method in METHODS.items():
         for task in method.tasks if method.exports else ():
             is_value = task == "regression"
