@@ -46,6 +46,11 @@ METHODS = {
             base, task, layers=1, num_samples=3, seed=0
         )
     ),
+    "sngp": Method(
+        lambda base, task: baselines.SNGP.from_model(
+            base, task, num_features=16
+        )
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),
