@@ -11,6 +11,7 @@ from keras_zigzag.baselines.orthonormal_certificates import (
     OrthonormalCertificates as OrthonormalCertificates,
 )
 from keras_zigzag.baselines.single_model import SingleModel as SingleModel
+from keras_zigzag.baselines.sngp import SNGP as SNGP
 from keras_zigzag.baselines.temperature_scaling import (
     TemperatureScaling as TemperatureScaling,
 )

@@ -175,6 +175,19 @@ def last_features(model: keras.Model) -> Tensor:
     return keras.layers.Concatenate(dtype="float32")(pooled)
 
 
+def last_layer(tensor: Tensor, passing: tuple[str, ...]) -> Any:
+    """The layer that an output comes from.
+
+    Args:
+        tensor: Output of a model.
+        passing: Names of the classes of layers to be passed over.
+    """
+    layer, node = _source(tensor)
+    while type(layer).__name__ in passing and len(node.input_tensors) == 1:
+        layer, node = _source(node.input_tensors[0])
+    return layer
+
+
 def _source(tensor: Tensor) -> tuple[Any, Any]:
     """The layer that gave a tensor, and its call."""
     history = tensor._keras_history

@@ -66,6 +66,11 @@ METHODS = {
         lambda base, task: baselines.TwoModels.from_model(base, task),
         tasks=("regression",),
     ),
+    "sngp": Method(
+        lambda base, task: baselines.SNGP.from_model(
+            base, task, num_features=16
+        )
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),

@@ -1,0 +1,421 @@
+import inspect
+import math
+import random
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from keras_zigzag.baselines import scores
+from keras_zigzag.baselines.answers import Answers, one_per_output
+from keras_zigzag.baselines.bases import copy_base
+from keras_zigzag.baselines.covariance_update import CovarianceUpdate
+from keras_zigzag.baselines.distance_aware import distance_aware, last_dense
+from keras_zigzag.baselines.gaussian_process import GaussianProcess
+from keras_zigzag.baselines.heads import open_end
+from keras_zigzag.baselines.network_model import NetworkModel
+from keras_zigzag.baselines.spectral_normalization import SpectralNormalization
+from keras_zigzag.graphs import functional_view, sublayers
+
+Tensor = Any
+# Of the authors' code: 0.95 for dense layers, 6 for convolutions.
+NORM_BOUNDS = (0.95, 6.0)
+MEAN_FIELD_FACTOR = math.pi / 8.0
+SCORES = {
+    "classification": (
+        "predictive_entropy",
+        "max_probability",
+        "variance",
+        "dempster_shafer",
+    ),
+    "binary": ("predictive_entropy", "max_probability", "variance"),
+    "regression": ("standard_deviation", "variance"),
+}
+NAMES = {"predictive_entropy": "entropy", "max_probability": "max_probability"}
+
+
+class ProcessOutputs(NamedTuple):
+    """What training needs of a network that ends in Gaussian processes.
+
+    Attributes:
+        prediction: Outputs in the structure of the base model's.
+        details: List of `[variance, features, logits]`, one per output.
+    """
+
+    prediction: Any
+    details: list[Any]
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class SNGP(NetworkModel):
+    """A spectral-normalised network that ends in a Gaussian process.
+
+    One network and one pass. The norms of the hidden kernels are bounded, so
+    that distances between inputs survive up to the last layer, and the last
+    `Dense` layer gives way to a Gaussian process, whose variance grows with
+    the distance from the training data. The predicted probabilities take
+    that variance into account, in `evaluate` as in `predict`; the loss of
+    training sees the process's mean.
+
+    The covariance is a matter of the last epoch of `fit`, which brings it up
+    to date by itself. After a training loop of your own call
+    `update_covariance`.
+
+    Bounded are `Dense` layers and convolutions, depthwise, separable and
+    transposed ones included, also in inner models; attention, recurrent and
+    embedding layers are left as they are. Residual connections keep
+    distances best.
+
+    Make one with `SNGP.from_model`.
+
+    Reference: [Liu et al., 2020](https://arxiv.org/abs/2006.10108),
+    [Liu et al., 2022](https://arxiv.org/abs/2205.00403).
+
+    Args:
+        network: Functional model that `from_model` made.
+        task: `"classification"`, `"regression"` or `"binary"`; with several
+            outputs a list or dict with one of them per output.
+        score: String, or a list or dict with one per output.
+            `"predictive_entropy"`, `"max_probability"` (one minus it),
+            `"variance"` (of the process) or, for a classification,
+            `"dempster_shafer"` (`K / (K + Σ exp(logit))`);
+            `"standard_deviation"` or `"variance"` of the process for a
+            regression. Defaults to `None`: the first for its task.
+        **kwargs: Arguments of `keras.Model`.
+
+    Raises:
+        ValueError: If a name is unknown or does not fit the outputs.
+
+    Example:
+
+    >>> sngp = keras_zigzag.baselines.SNGP.from_model(
+    ...     base, task="classification", num_features=64
+    ... )
+    >>> sngp.predict(x_test, verbose=0)["uncertainty"].shape
+    (8,)
+    """
+
+    def __init__(
+        self,
+        network: keras.Model,
+        task: Any,
+        score: Any = None,
+        **kwargs: Any,
+    ):
+        super().__init__(network, task, score, **kwargs)
+        self._processes = _processes(network)
+        base_part = keras.Model(network.input, network.output[0])
+        self.use_answers(Answers(base_part, task))
+        self._scores = _scores(score, self.answers)
+
+    @classmethod
+    def from_model(
+        cls,
+        base: keras.Model,
+        task: Any,
+        norm_bound: float | None = None,
+        num_features: int = 1024,
+        length_scale: float = 2.0,
+        amplitude: float | None = None,
+        ridge_penalty: float = 1.0,
+        momentum: float | None = None,
+        mean_field_factor: float = MEAN_FIELD_FACTOR,
+        normalize: bool = False,
+        score: Any = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> "SNGP":
+        """Makes a model of a base model, which is not changed.
+
+        Args:
+            base: Sequential or Functional model, built, trained or not. Each
+                output comes from a `Dense` layer, which is replaced; trained
+                weights of the others are kept.
+            task: See the class.
+            norm_bound: Float. Largest spectral norm of a hidden layer.
+                Defaults to `None`: 0.95 for `Dense` layers and 6 for
+                convolutions, as in the authors' code.
+            num_features: Integer. Number of random Fourier features; the
+                covariance has its square. Defaults to `1024`.
+            length_scale: Float. Of the kernel, on the features that the last
+                layer reads. Defaults to `2.0`.
+            amplitude: Float. Standard deviation of the process where nothing
+                is known. Defaults to `None`: 1 in a regression, in the unit
+                of the targets, else `√(num_features / 2)`, with which the
+                features are bare cosines, as in the authors' code.
+            ridge_penalty: Float. Precision of the weights before any data;
+                in a regression the variance of the noise. Defaults to `1.0`.
+            momentum: Float in `(0, 1)`. The precision is a moving average
+                over batches. Defaults to `None` (or -1): it is the exact sum
+                over the last epoch, and forgets the one before.
+            mean_field_factor: Float. How much the variance lowers the
+                confidence; 0 for not at all. Best chosen by the likelihood of
+                validation data. Defaults to `π / 8`.
+            normalize: Boolean. Whether a layer normalisation comes before
+                the process; it takes away how long a feature vector is.
+                Defaults to `False`.
+            score: See the class. Defaults to `None`.
+            seed: Integer. Seed of the random features. Defaults to `None`: a
+                random one, which is saved with the model.
+            **kwargs: Arguments of the constructor.
+
+        Returns:
+            An `SNGP`, not compiled.
+
+        Raises:
+            ValueError: If the model cannot be copied, does not end in a
+                `Dense` layer, or a number is out of its range.
+
+        Example:
+
+        >>> base = keras.Sequential([
+        ...     keras.Input((4,)), keras.layers.Dense(8, activation="relu"),
+        ...     keras.layers.Dense(1)])
+        >>> model = keras_zigzag.baselines.SNGP.from_model(
+        ...     base, task="regression", num_features=64, ridge_penalty=0.1)
+        >>> model.compile("adam", "mse")
+        """
+        momentum = None if momentum == -1 else momentum
+        _check_numbers(
+            norm_bound=norm_bound,
+            length_scale=length_scale,
+            amplitude=amplitude,
+            ridge_penalty=ridge_penalty,
+        )
+        _check_features(num_features)
+        _check_momentum(momentum)
+        _check_factor(mean_field_factor)
+        model = open_end(copy_base(base))
+        answers = Answers(model, task)
+        _scores(score, answers)
+        if seed is None:
+            seed = random.randint(1, 2**31)
+        shared = {
+            "num_features": num_features,
+            "length_scale": length_scale,
+            "ridge_penalty": ridge_penalty,
+            "momentum": momentum,
+            "normalize": bool(normalize),
+            "seed": seed,
+        }
+        options = [
+            shared
+            | _of_task(each, tensor, num_features, amplitude, mean_field_factor)
+            for each, tensor in zip(answers.tasks, model.outputs, strict=True)
+        ]
+        bounds = NORM_BOUNDS if norm_bound is None else (norm_bound,) * 2
+        network = distance_aware(model, bounds, options)
+        kwargs.setdefault("dtype", base.dtype_policy)
+        kwargs.setdefault("name", f"sngp_{base.name}")
+        made = cls(network, task, score, **kwargs)
+        made._refine_norms()
+        return made
+
+    def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
+        return ProcessOutputs(*self.network(inputs, training=training))
+
+    def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
+        return self.call_loss(inputs, training).prediction
+
+    def estimate(self, inputs: Any) -> tuple[Any, Any]:
+        prediction, details = self.call_loss(inputs, training=False)
+        uncertainty = [
+            self._score(index, leaf, *detail)
+            for index, (leaf, detail) in enumerate(
+                zip(self.answers.flat(prediction), details, strict=True)
+            )
+        ]
+        return prediction, self.answers.pack(uncertainty)
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> Tensor:
+        if isinstance(y_pred, ProcessOutputs):
+            if training:
+                self._observe(y_pred.details, sample_weight)
+            y_pred = y_pred.prediction
+        return super().compute_loss(x, y, y_pred, sample_weight, training)
+
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
+    ) -> Any:
+        if isinstance(y_pred, ProcessOutputs):
+            y_pred = y_pred.prediction
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
+    def fit(
+        self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        # By name, so that the callbacks can be added to.
+        names = list(inspect.signature(keras.Model.fit).parameters)[3:]
+        options = dict(zip(names, args, strict=False)) | kwargs
+        update, given = CovarianceUpdate(), options.get("callbacks")
+        if isinstance(given, keras.callbacks.CallbackList):
+            given.append(update)
+        else:
+            given = keras.tree.flatten(given) if given else []
+            options["callbacks"] = [update, *given]
+        return super().fit(x, y, **options)
+
+    def reset_covariance(self) -> None:
+        """Forgets the training samples, unless there is a momentum.
+
+        For training loops of your own, where an epoch starts.
+        """
+        for process in self._processes:
+            process.reset()
+
+    def update_covariance(self) -> None:
+        """Brings the variances up to date with the training samples.
+
+        For training loops of your own, where an epoch ends.
+
+        Example:
+
+        >>> model = keras_zigzag.baselines.SNGP.from_model(
+        ...     base, task="classification", num_features=64)
+        >>> model.compile("adam", "sparse_categorical_crossentropy")
+        >>> loss = model.train_on_batch(x_train, y_train)
+        >>> model.update_covariance()
+        """
+        self._refine_norms()
+        for process in self._processes:
+            process.update_covariance()
+
+    def _observe(self, details: list[Any], sample_weight: Any) -> None:
+        weights = keras.tree.flatten(sample_weight)
+        if len(weights) == 1:
+            weights = weights * len(details)
+        strategy = getattr(self, "distribute_strategy", None)
+        num_replicas = getattr(strategy, "num_replicas_in_sync", 1)
+        seen = set()
+        for process, detail, weight in zip(
+            self._processes, details, weights, strict=True
+        ):
+            # Two outputs may come from one layer.
+            if id(process) not in seen:
+                _, features, logits = detail
+                process.observe(features, logits, weight, num_replicas)
+            seen.add(id(process))
+
+    def _refine_norms(self) -> None:
+        for layer in sublayers(self.network):
+            if isinstance(layer, SpectralNormalization):
+                layer.refine()
+
+    def _score(
+        self,
+        index: int,
+        leaf: Tensor,
+        variance: Tensor,
+        features: Tensor,
+        logits: Tensor,
+    ) -> Tensor:
+        name = self._scores[index]
+        if self.answers.tasks[index] == "regression":
+            # All values share the covariance.
+            variances = ops.expand_dims(variance, -1) * ops.ones_like(logits)
+            return scores.OF_VARIANCES[name](variances)
+        if name == "variance":
+            return variance
+        if name == "dempster_shafer":
+            num_classes = logits.shape[-1]
+            return ops.sigmoid(math.log(num_classes) + scores.energy(logits))
+        probabilities = self.answers.probabilities(index, leaf)
+        return scores.OF_PROBABILITIES[NAMES[name]](probabilities)
+
+
+def _processes(network: keras.Model) -> list[GaussianProcess]:
+    """The last layer of each output."""
+    output = functional_view(network).output
+    is_pair = isinstance(output, (list, tuple)) and len(output) == 2
+    details = output[1] if is_pair else None
+    found = []
+    for detail in details if isinstance(details, (list, tuple)) else []:
+        if isinstance(detail, (list, tuple)):
+            found.append(detail[0]._keras_history.operation)
+    if not found or not all(isinstance(one, GaussianProcess) for one in found):
+        raise ValueError(
+            "The network must end in Gaussian processes, with the outputs "
+            "`[prediction, [[variance, features, logits], ...]]`. Received: "
+            "the outputs "
+            f"{keras.tree.map_structure(lambda one: one.name, output)}. Make "
+            "the model of an ordinary one with "
+            "`SNGP.from_model(base, task=...)`."
+        )
+    return found
+
+
+def _of_task(
+    task: str,
+    tensor: Any,
+    num_features: int,
+    amplitude: float | None,
+    mean_field_factor: float,
+) -> dict[str, Any]:
+    """The options of a process that depend on its output."""
+    is_value = task == "regression"
+    if amplitude is None:
+        amplitude = 1.0 if is_value else math.sqrt(num_features / 2.0)
+    is_logistic = task == "binary" and last_dense(tensor).units == 1
+    return {
+        "amplitude": float(amplitude),
+        "mean_field_factor": 0.0 if is_value else float(mean_field_factor),
+        "likelihood": "binary_logistic" if is_logistic else "gaussian",
+    }
+
+
+def _scores(score: Any, answers: Answers) -> list[str]:
+    chosen = []
+    for task, name in zip(
+        answers.tasks, one_per_output(score, answers, "score"), strict=True
+    ):
+        if name is not None and name not in SCORES[task]:
+            raise ValueError(
+                f"Unknown score for a {task} output. Expected one of "
+                f"{list(SCORES[task])}. Received: score={name!r}"
+            )
+        chosen.append(name or SCORES[task][0])
+    return chosen
+
+
+def _check_numbers(**numbers: float | None) -> None:
+    for name, value in numbers.items():
+        if value is not None and not (_is_number(value) and value > 0):
+            raise ValueError(
+                f"`{name}` must be a positive number. "
+                f"Received: {name}={value!r}"
+            )
+
+
+def _check_features(num_features: Any) -> None:
+    if not isinstance(num_features, int) or num_features < 1:
+        raise ValueError(
+            "`num_features` must be a positive integer. "
+            f"Received: num_features={num_features!r}"
+        )
+
+
+def _check_momentum(momentum: Any) -> None:
+    if momentum is not None and not (_is_number(momentum) and 0 < momentum < 1):
+        raise ValueError(
+            "`momentum` must lie between 0 and 1, or be `None` for the exact "
+            f"sum over an epoch. Received: momentum={momentum!r}"
+        )
+
+
+def _check_factor(factor: Any) -> None:
+    if not _is_number(factor) or factor < 0:
+        raise ValueError(
+            "`mean_field_factor` must be a number that is not negative. "
+            f"Received: mean_field_factor={factor!r}"
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
