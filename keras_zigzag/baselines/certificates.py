@@ -69,7 +69,7 @@ def certificates(
         penalty: Float. Factor of the orthonormality in the loss. Defaults to
             `None`, for a network that is not trained.
     """
-    seeds = np.random.default_rng(seed)
+    generator = np.random.default_rng(seed)
     regularizer = None if penalty is None else Orthonormality(penalty)
 
     def dense(units: int, activation: str | None = None) -> Any:
@@ -77,8 +77,8 @@ def certificates(
             units,
             activation,
             use_bias=False,
-            kernel_initializer=keras.initializers.Orthogonal(
-                seed=int(seeds.integers(2**31))
+            kernel_initializer=lambda shape, dtype=None: ops.convert_to_tensor(
+                random_orthonormal(shape, generator), dtype
             ),
             kernel_regularizer=regularizer,
             dtype="float32",
@@ -95,6 +95,16 @@ def certificates(
         return keras.Model(features, answers[0])
     joined = keras.layers.Concatenate(dtype="float32")(answers)
     return keras.Model(features, joined)
+
+
+def random_orthonormal(
+    shape: tuple[int, int], generator: np.random.Generator
+) -> Array:
+    """Orthonormal columns, or rows where there are fewer of them."""
+    num_rows, num_columns = shape
+    size = max(shape), min(shape)
+    columns = np.linalg.qr(generator.normal(size=size))[0]
+    return columns if num_rows >= num_columns else columns.T.copy()
 
 
 class FeatureBatches(keras.utils.PyDataset):

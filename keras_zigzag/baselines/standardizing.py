@@ -39,9 +39,10 @@ class Standardization(keras.layers.Layer):
 
     def call(self, inputs: Tensor, invert: bool = False) -> Tensor:
         inputs = ops.cast(inputs, "float32")
-        if invert:
-            return inputs * self.scale + self.mean
-        return (inputs - self.mean) / self.scale
+        # Converters know the operations of tensors, not those of variables.
+        mean = ops.convert_to_tensor(self.mean)
+        scale = ops.convert_to_tensor(self.scale)
+        return inputs * scale + mean if invert else (inputs - mean) / scale
 
     @property
     def is_adapted(self) -> bool:
