@@ -174,8 +174,8 @@ class OrthonormalCertificates(NetworkModel):
             x: Inputs, or a data set. It is gone through once.
             batch_size: Integer, of the network's pass over arrays. Defaults
                 to `None`, for 32.
-            steps: Integer. Number of batches at most. Defaults to `None`, for
-                all.
+            steps: Integer. Number of batches of a data set at most. Defaults
+                to `None`, for all.
 
         Raises:
             ValueError: If there are no samples, or their features are not

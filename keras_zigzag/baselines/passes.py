@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_zigzag.batches import rows_of
 from keras_zigzag.checks import as_array, batches_of, is_data, is_endless
-from keras_zigzag.evaluation.model_outputs import model_inputs, predict_batch
+from keras_zigzag.host import model_inputs, predict_batch
 
 Batch = tuple[Any, Any, Any]
 
@@ -30,12 +30,12 @@ def batches(
         y: Targets, or `None`.
         sample_weight: Weights, or `None`.
         batch_size: Integer, for arrays. Defaults to `None`, for 32.
-        steps: Integer. Number of batches at most, needed for a data set that
-            does not end. Defaults to `None`.
+        steps: Integer. Number of batches of a data set at most, needed for
+            one that does not end. Defaults to `None`.
     """
     if is_data(x):
         data = x, _as_arrays(y), _as_arrays(sample_weight)
-        return itertools.islice(_slices(data, batch_size or 32), steps)
+        return _slices(data, batch_size or 32)
     if steps is None:
         check_ends(x)
     read = itertools.islice(batches_of(x), steps)

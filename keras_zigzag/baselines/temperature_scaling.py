@@ -210,21 +210,21 @@ class TemperatureScaling(NetworkModel):
     def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
         if training:
             return self.network(inputs, training=True)
-        return self._answer(self._scaled(inputs))
+        return self._prediction(self._scaled(inputs))
 
     def estimate(self, inputs: Any) -> tuple[Any, Any]:
         scaled = self._scaled(inputs)
-        prediction = self._answer(scaled)
         uncertainty = []
-        for index, leaf in enumerate(self.answers.flat(prediction)):
+        for index, leaf in enumerate(scaled):
             name = self._scores[index]
             if name == "energy":
-                score = scores.energy(scaled[index]) * self.temperatures[index]
+                score = scores.energy(leaf) * self.temperatures[index]
             else:
-                probabilities = self.answers.probabilities(index, leaf)
+                answer = self._answer(index, leaf)
+                probabilities = self.answers.probabilities(index, answer)
                 score = scores.OF_PROBABILITIES[name](probabilities)
             uncertainty.append(score)
-        return prediction, self.answers.pack(uncertainty)
+        return self._prediction(scaled), self.answers.pack(uncertainty)
 
     def fit(
         self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
@@ -254,16 +254,21 @@ class TemperatureScaling(NetworkModel):
             for index, leaf in enumerate(logits)
         ]
 
-    def _answer(self, scaled: list[Tensor]) -> Any:
-        """The prediction as the base model gives it."""
-        leaves = []
+    def _answer(self, index: int, scaled: Tensor) -> Tensor:
+        """Logits or probabilities, whichever the base model gives."""
+        if self.answers.from_logits(index):
+            return scaled
+        is_binary = self.answers.tasks[index] == "binary"
+        return ops.sigmoid(scaled) if is_binary else ops.softmax(scaled)
+
+    def _prediction(self, scaled: list[Tensor]) -> Any:
         outputs = self.answers.flat(self.answers.output)
-        for index, leaf in enumerate(scaled):
-            if not self.answers.from_logits(index):
-                is_binary = self.answers.tasks[index] == "binary"
-                leaf = ops.sigmoid(leaf) if is_binary else ops.softmax(leaf)
-            leaves.append(ops.cast(leaf, outputs[index].dtype))
-        return self.answers.pack(leaves)
+        return self.answers.pack(
+            [
+                ops.cast(self._answer(index, leaf), outputs[index].dtype)
+                for index, leaf in enumerate(scaled)
+            ]
+        )
 
     def _check_batch(self, targets: Any) -> None:
         if targets is None:

@@ -152,10 +152,3 @@ def _check_data_set(data: Any, what: str) -> None:
             f"{what} must end. Received: a data set without end; limit it, "
             "as with `.take(num_batches)`."
         )
-
-
-def host_arrays(structure: Any) -> Any:
-    """NumPy arrays of a structure of anything that holds numbers."""
-    return keras.tree.map_structure(
-        lambda leaf: None if leaf is None else as_array(leaf), structure
-    )

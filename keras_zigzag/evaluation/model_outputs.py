@@ -7,8 +7,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_zigzag.evaluation.data import host_arrays
 from keras_zigzag.evaluation.places import Answers
+from keras_zigzag.host import host_arrays
 from keras_zigzag.metrics.inputs import Array
 from keras_zigzag.priors.binary_prior import BinaryPrior
 from keras_zigzag.priors.joint_prior import JointPrior
@@ -47,27 +47,6 @@ def check_output(model: Any, output: Any) -> None:
     prior = getattr(model, "prior", None)
     if isinstance(prior, JointPrior):
         _part_of_structure(prior.priors, output)
-
-
-def predict_batch(model: Any, x: Any) -> Any:
-    """What `model.predict` returns for one batch, as arrays on the host.
-
-    Batch by batch, so that no outputs pile up on the device.
-    """
-    strategy = getattr(model, "distribute_strategy", None)
-    if getattr(strategy, "num_replicas_in_sync", 1) > 1:
-        # `predict_on_batch` would give each replica the whole batch.
-        size = len(keras.tree.flatten(x)[0])
-        return model.predict(x, batch_size=size, verbose=0)
-    return host_arrays(model.predict_on_batch(x))
-
-
-def model_inputs(x: Any) -> Any:
-    """Tensors of the backend in use as they are, anything else as arrays."""
-    return keras.tree.map_structure(
-        lambda leaf: leaf if keras.ops.is_tensor(leaf) else host_arrays(leaf),
-        x,
-    )
 
 
 def answers_of(

@@ -7,15 +7,13 @@ import keras
 import numpy as np
 
 from keras_zigzag.evaluation import input_checks
-from keras_zigzag.evaluation.data import Batches, host_arrays
+from keras_zigzag.evaluation.data import Batches
 from keras_zigzag.evaluation.input_checks import InputSummary
 from keras_zigzag.evaluation.model_outputs import (
     OutputReader,
     Score,
     answers_of,
     check_model,
-    model_inputs,
-    predict_batch,
 )
 from keras_zigzag.evaluation.places import (
     Places,
@@ -27,6 +25,7 @@ from keras_zigzag.evaluation.places import (
 from keras_zigzag.evaluation.report import UncertaintyReport
 from keras_zigzag.evaluation.samples import OodScores, Samples
 from keras_zigzag.evaluation.scores import named_sets
+from keras_zigzag.host import host_arrays, model_inputs, predict_batch
 from keras_zigzag.metrics.inputs import Array, NanPolicy, as_scores
 
 

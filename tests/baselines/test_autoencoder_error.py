@@ -150,11 +150,16 @@ def scaled_error(standardize):
     return loss
 
 
-def test_trained_base_and_autoencoder_of_the_users():
+def test_trained_base_and_autoencoder_of_the_users(tmp_path):
     x, y = toys.features(), toys.labels()
     base = toys.randomise(toys.mlp())
     own = keras.Sequential(
-        [keras.Input((4,)), layers.Dense(2, name="dense"), layers.Dense(4)]
+        [
+            keras.Input((4,)),
+            # A name that the base model has too.
+            layers.Dense(2, name=base.layers[0].name),
+            layers.Dense(4),
+        ]
     )
     before = toys.weights_of(own)
     model = AutoencoderError.from_model(
@@ -171,6 +176,7 @@ def test_trained_base_and_autoencoder_of_the_users():
     toys.assert_same(toys.weights_of(own), before)
     assert model.predict(x, verbose=0)["uncertainty"].mean() < start
     assert base.trainable_weights
+    toys.check_loaded(model, x, y, tmp_path)
 
 
 @pytest.mark.parametrize(
