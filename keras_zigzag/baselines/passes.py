@@ -74,12 +74,25 @@ def training_inputs(x: Any, options: dict[str, Any]) -> Any:
         return x
     if not is_data(x):
         return x
-    return rows_of(x, slice(first_for_validation(x, split)))
+    return rows_of(x, slice(_first_for_validation(x, split)))
 
 
-def first_for_validation(x: Any, split: float) -> int:
-    """Keras validates on the samples from this one on."""
-    return math.floor(len(keras.tree.flatten(x)[0]) * (1.0 - split))
+def validation_data(x: Any, y: Any, options: dict) -> tuple[tuple, dict] | None:
+    """What `fit` validates on, and how `batches` reads it, or `None`."""
+    how = {
+        "batch_size": options.get("validation_batch_size")
+        or options.get("batch_size"),
+        "steps": options.get("validation_steps"),
+    }
+    data = options.get("validation_data")
+    if data is not None:
+        return tuple(data) if isinstance(data, (tuple, list)) else (data,), how
+    split = options.get("validation_split")
+    if not split or not is_data(x):
+        return None
+    rows = slice(_first_for_validation(x, split), None)
+    data = x, y, options.get("sample_weight")
+    return tuple(rows_of(part, rows) for part in data), how
 
 
 def check_readable_again(x: Any, instead: str) -> None:
@@ -110,3 +123,8 @@ def _slices(data: Batch, batch_size: int) -> Iterator[Batch]:
             rows_of(part, slice(start, start + batch_size)) for part in data
         )
         yield x, y, weight
+
+
+def _first_for_validation(x: Any, split: float) -> int:
+    """Keras validates on the samples from this one on."""
+    return math.floor(len(keras.tree.flatten(x)[0]) * (1.0 - split))

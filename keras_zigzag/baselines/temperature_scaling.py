@@ -16,12 +16,11 @@ from keras_zigzag.baselines.heads import logits_before, with_logits
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.baselines.passes import (
     batches,
-    first_for_validation,
     outputs_on,
+    validation_data,
 )
 from keras_zigzag.baselines.temperature_fit import best_temperature
-from keras_zigzag.batches import rows_of
-from keras_zigzag.checks import as_array, is_data
+from keras_zigzag.checks import as_array
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import fit_options
 from keras_zigzag.priors.losses import ignored_class
@@ -231,7 +230,7 @@ class TemperatureScaling(NetworkModel):
     ) -> Any:
         options = fit_options(args, kwargs)
         history = super().fit(x, y, **options)
-        validation = _validation(x, y, options)
+        validation = validation_data(x, y, options)
         if validation is not None:
             self._calibrate_after_training(*validation)
         return history
@@ -319,24 +318,6 @@ def _spread(weight: Any, shape: tuple[int, ...]) -> np.ndarray:
         weight = weight[..., 0]
     axes = tuple(range(weight.ndim, len(shape)))
     return np.broadcast_to(np.expand_dims(weight, axes), shape)
-
-
-def _validation(x: Any, y: Any, options: dict) -> tuple[tuple, dict] | None:
-    """The data to calibrate on, and how to read them."""
-    how = {
-        "batch_size": options.get("validation_batch_size")
-        or options.get("batch_size"),
-        "steps": options.get("validation_steps"),
-    }
-    data = options.get("validation_data")
-    if data is not None:
-        return tuple(data) if isinstance(data, (tuple, list)) else (data,), how
-    split = options.get("validation_split")
-    if not split or not is_data(x):
-        return None
-    rows = slice(first_for_validation(x, split), None)
-    data = x, y, options.get("sample_weight")
-    return tuple(rows_of(part, rows) for part in data), how
 
 
 def _answers(network: keras.Model, task: Any) -> Answers:
