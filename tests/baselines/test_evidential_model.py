@@ -213,7 +213,9 @@ def evidence_by_hand(base, x):
     return np.logaddexp(0, base.predict(x, verbose=0)) + 1
 
 
-@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize(
+    "nested", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
 def test_prediction_and_scores_by_hand(nested):
     base, x = toys.randomise(toys.mlp(activation=None)), toys.features()
     alpha = evidence_by_hand(base, x)
@@ -357,6 +359,7 @@ def test_weight_follows_the_epochs(tmp_path):
     assert epochs.seen == [0, 1, 2, 3, 2, 3]
 
 
+@pytest.mark.slow
 def test_weight_starts_at_the_initial_epoch():
     model, x, y, expected = unmoved()
     assert model.evaluate(x, y, verbose=0) == pytest.approx(expected[0], 1e-5)
@@ -392,7 +395,10 @@ def test_one_hot_labels_weights_and_classes():
     assert logs["loss"][0] == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("task", BOTH.values())
+@pytest.mark.parametrize(
+    "task",
+    ["classification", pytest.param("regression", marks=pytest.mark.slow)],
+)
 def test_what_is_masked_takes_no_part(task):
     base = keras.Sequential(
         [
@@ -416,6 +422,7 @@ def test_what_is_masked_takes_no_part(task):
     assert model.predict(x, verbose=0)["uncertainty"].shape == (4, 5)
 
 
+@pytest.mark.slow
 def test_several_outputs_keep_their_names():
     base = toys.two_outputs()
     out = EvidentialModel.from_model(base, BOTH).predict(
@@ -431,6 +438,7 @@ def test_several_outputs_keep_their_names():
     assert np.isfinite(logs["loss"]).all()
 
 
+@pytest.mark.slow
 def test_half_precision_and_a_trained_base():
     base = toys.randomise(toys.mlp(dtype="mixed_float16"))
     before = toys.weights_of(base)
