@@ -11,6 +11,8 @@ and 6.3.5 for the recurrences.
 
 from typing import Any
 
+import keras
+import numpy as np
 from keras import ops
 
 Tensor = Any
@@ -29,11 +31,9 @@ def log_gamma_rest(x: Tensor) -> Tensor:
     Args:
         x: Tensor of numbers from 1 on.
     """
-    rest = 0.0
-    for step in range(NUM_STEPS):
-        # `(x + ½) log(1 + 1/x) − 1`.
-        square = ops.square(1.0 / (2.0 * (x + step) + 1.0))
-        rest += square * _polynomial(LOGARITHM, square)
+    # `(x + ½) log(1 + 1/x) − 1`.
+    square = ops.square(1.0 / (2.0 * _steps(x) + 1.0))
+    rest = ops.sum(square * _polynomial(LOGARITHM, square), axis=-1)
     inverse = 1.0 / (x + NUM_STEPS)
     return rest + inverse * _polynomial(LOG_GAMMA, ops.square(inverse))
 
@@ -44,17 +44,21 @@ def digamma_rest(x: Tensor) -> Tensor:
     Args:
         x: Tensor of numbers from 1 on.
     """
-    rest = 0.0
-    for step in range(NUM_STEPS):
-        # `1/x − log(1 + 1/x)`.
-        inverse = 1.0 / (x + step)
-        z = inverse / (2.0 + inverse)
-        square = ops.square(z)
-        logarithm = 2.0 * square * _polynomial(LOGARITHM, square)
-        rest += z * (inverse - logarithm)
+    # `1/x − log(1 + 1/x)`.
+    inverse = 1.0 / _steps(x)
+    z = inverse / (2.0 + inverse)
+    square = ops.square(z)
+    logarithm = 2.0 * square * _polynomial(LOGARITHM, square)
+    rest = ops.sum(z * (inverse - logarithm), axis=-1)
     inverse = 1.0 / (x + NUM_STEPS)
     square = ops.square(inverse)
     return rest + 0.5 * inverse + square * _polynomial(DIGAMMA, square)
+
+
+def _steps(x: Tensor) -> Tensor:
+    """`x, x + 1, …` on a new last axis."""
+    steps = np.arange(NUM_STEPS, dtype=keras.backend.standardize_dtype(x.dtype))
+    return ops.expand_dims(x, -1) + ops.convert_to_tensor(steps)
 
 
 def _polynomial(coefficients: tuple, x: Tensor) -> Tensor:

@@ -44,13 +44,22 @@ class ResidualNLL:
         self._stack = StackResidual(dtype="float32")
 
     def __call__(
-        self, y: Any, outputs: GaussianOutputs, sample_weight: Any
+        self,
+        y: Any,
+        outputs: GaussianOutputs,
+        sample_weight: Any,
+        metrics: list[keras.metrics.Metric],
     ) -> Tensor:
-        """The sum over the outputs."""
-        return sum(
-            self._loss(*entry)
-            for entry in self._entries(y, outputs, sample_weight)
-        )
+        """The sum over the outputs, each of which its metric sees too.
+
+        On JAX, the outputs have their masks only while the loss is computed.
+        """
+        total = 0.0
+        entries = self._entries(y, outputs, sample_weight)
+        for metric, entry in zip(metrics, entries, strict=True):
+            metric.update_state(*entry)
+            total += self._loss(*entry)
+        return total
 
     def metrics(self) -> list[keras.metrics.Metric]:
         """One metric for each output."""
@@ -64,18 +73,6 @@ class ResidualNLL:
             )
             for name in names
         ]
-
-    def update(
-        self,
-        metrics: list[keras.metrics.Metric],
-        y: Any,
-        outputs: GaussianOutputs,
-        sample_weight: Any,
-    ) -> None:
-        """Adds a batch to the metrics."""
-        entries = self._entries(y, outputs, sample_weight)
-        for metric, entry in zip(metrics, entries, strict=True):
-            metric.update_state(*entry)
 
     def _entries(
         self, y: Any, outputs: GaussianOutputs, sample_weight: Any

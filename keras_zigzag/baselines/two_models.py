@@ -172,20 +172,13 @@ class TwoModels(NetworkModel):
         loss = super().compute_loss(
             x, y, prediction_of(y_pred), sample_weight, training
         )
-        if not training or not isinstance(y_pred, GaussianOutputs):
+        if not isinstance(y_pred, GaussianOutputs):
             return loss
-        nll = self._residual_nll(y, y_pred, sample_weight)
+        nll = self._residual_nll(
+            y, y_pred, sample_weight, self.residual_metrics
+        )
         # Its gradient without its value, which would hide the first one's.
         return loss + (nll - ops.stop_gradient(nll))
-
-    def compute_metrics(
-        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
-    ) -> Any:
-        if isinstance(y_pred, GaussianOutputs):
-            self._residual_nll.update(
-                self.residual_metrics, y, y_pred, sample_weight
-            )
-        return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def compile(
         self,

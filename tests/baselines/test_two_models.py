@@ -182,7 +182,9 @@ def two_values(as_dict):
     return keras.Model(inputs, outputs)
 
 
-@pytest.mark.parametrize("as_dict", [True, False])
+@pytest.mark.parametrize(
+    "as_dict", [True, pytest.param(False, marks=pytest.mark.slow)]
+)
 def test_several_outputs(as_dict):
     model = TwoModels.from_model(two_values(as_dict))
     x, y = toys.features(), [toys.values(num_values=2), toys.values()]
