@@ -254,12 +254,7 @@ class SNGP(NetworkModel):
         # By name, so that the callbacks can be added to.
         names = list(inspect.signature(keras.Model.fit).parameters)[3:]
         options = dict(zip(names, args, strict=False)) | kwargs
-        update, given = CovarianceUpdate(), options.get("callbacks")
-        if isinstance(given, keras.callbacks.CallbackList):
-            given.append(update)
-        else:
-            given = keras.tree.flatten(given) if given else []
-            options["callbacks"] = [update, *given]
+        options["callbacks"] = self._with_update(options.get("callbacks"))
         return super().fit(x, y, **options)
 
     def reset_covariance(self) -> None:
@@ -286,6 +281,19 @@ class SNGP(NetworkModel):
         self._refine_norms()
         for process in self._processes:
             process.update_covariance()
+
+    def _with_update(self, callbacks: Any) -> Any:
+        update = CovarianceUpdate()
+        if not isinstance(callbacks, keras.callbacks.CallbackList):
+            given = [] if callbacks is None else keras.tree.flatten(callbacks)
+            return [update, *given]
+        # It is the user's, who may have given it before.
+        if not any(
+            isinstance(one, CovarianceUpdate) for one in callbacks.callbacks
+        ):
+            update.set_model(self)
+            callbacks.callbacks.insert(0, update)
+        return callbacks
 
     def _observe(self, details: list[Any], sample_weight: Any) -> None:
         weights = keras.tree.flatten(sample_weight)
