@@ -63,8 +63,8 @@ class SNGP(NetworkModel):
 
     Bounded are `Dense` layers and convolutions, depthwise, separable and
     transposed ones included, also in inner models; attention, recurrent and
-    embedding layers are left as they are. Residual connections keep
-    distances best.
+    embedding layers, and what is inside of wrappers, stay as they are.
+    Residual connections keep distances best.
 
     Make one with `SNGP.from_model`.
 
@@ -297,8 +297,9 @@ class SNGP(NetworkModel):
 
     def _observe(self, details: list[Any], sample_weight: Any) -> None:
         weights = keras.tree.flatten(sample_weight)
-        if len(weights) == 1:
-            weights = weights * len(details)
+        if len(weights) < len(details):
+            # As Keras does in the loss.
+            weights = weights[:1] * len(details)
         strategy = getattr(self, "distribute_strategy", None)
         num_replicas = getattr(strategy, "num_replicas_in_sync", 1)
         seen = set()

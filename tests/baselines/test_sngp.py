@@ -184,8 +184,9 @@ def test_what_is_bounded_and_what_is_kept():
     x = layers.GlobalAveragePooling2D()(x)
     shared = layers.Dense(4, kernel_regularizer="l2")
     x = shared(shared(x))
-    outputs = layers.Dense(1, kernel_regularizer="l2")(x)
-    base = toys.randomise(keras.Model(inputs, outputs))
+    last = layers.Dense(1, kernel_regularizer="l2")
+    base = toys.randomise(keras.Model(inputs, last(x)))
+    last.trainable = False
     before = toys.weights_of(base)
     model = made(base, "regression", norm_bound=1e6)
     assert len(bounded(model)) == 2
@@ -193,6 +194,7 @@ def test_what_is_bounded_and_what_is_kept():
     kernel = shared.kernel
     toys.assert_same([bounded(model)[1].layer.kernel], [numpy_of(kernel)])
     linear = part(model, GaussianProcess).layer
+    assert linear.trainable_weights
     penalty = 0.01 * (
         np.sum(numpy_of(kernel) ** 2) + np.sum(numpy_of(linear.kernel) ** 2)
     )
@@ -217,7 +219,9 @@ def test_bounds_of_the_paper_by_kind():
 # The process.
 
 
-@pytest.mark.parametrize("num_inputs", [3, 40])
+@pytest.mark.parametrize(
+    "num_inputs", [3, pytest.param(40, marks=pytest.mark.slow)]
+)
 def test_features_approximate_the_kernel(num_inputs):
     process = GaussianProcess(
         layers.Dense(2), 2000, length_scale=1.5, amplitude=2.0
@@ -231,7 +235,9 @@ def test_features_approximate_the_kernel(num_inputs):
     np.testing.assert_allclose(features @ features.T, expected, atol=0.2)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "weighted", [True, pytest.param(False, marks=pytest.mark.slow)]
+)
 def test_covariance_is_the_closed_form(weighted):
     base = toys.mlp(1, None)
     model = made(base, "regression", num_features=12, ridge_penalty=0.3)
@@ -253,6 +259,7 @@ def test_covariance_is_the_closed_form(weighted):
     np.testing.assert_allclose(out, np.sqrt(variance), rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_moving_average():
     model = made(toys.mlp(1, None), "regression", num_features=8, momentum=0.9)
     x, y = toys.features(20), toys.values(20)
@@ -349,6 +356,7 @@ def test_far_from_the_data_it_is_uncertain():
         assert out.min() > np.quantile(near, 0.95)
 
 
+@pytest.mark.slow
 def test_several_outputs_and_the_validation_sees_the_covariance():
     task = {"kind": "classification", "size": "regression"}
     score = {"kind": "variance", "size": "variance"}
@@ -366,6 +374,7 @@ def test_several_outputs_and_the_validation_sees_the_covariance():
         assert (out[name] < 0.9 * before[name]).all()
 
 
+@pytest.mark.slow
 def test_one_number_per_place_and_masks():
     base = keras.Sequential(
         [
@@ -422,8 +431,13 @@ def test_training_loops_of_ones_own():
     model.train_on_batch(x, y)
     model.update_covariance()
     assert (model.predict(x, verbose=0)["uncertainty"] < before).all()
+    callbacks = keras.callbacks.CallbackList([], add_history=True, model=model)
+    for _ in range(2):
+        model.fit(x, y, callbacks=callbacks, verbose=0)
+    assert len(callbacks.callbacks) == 2
 
 
+@pytest.mark.slow
 def test_labels_of_their_own_and_trailing_layers():
     inputs = keras.Input((4,))
     x = layers.Dense(2)(inputs)
