@@ -134,6 +134,9 @@ def _gaussian_process(layer: Any, options: dict[str, Any]) -> GaussianProcess:
             "name": f"{layer.name}_linear",
             "activation": "linear",
             "activity_regularizer": None,
+            # It is new, so it has to learn.
+            "trainable": True,
+            "lora_rank": None,
             "dtype": dtype,
         }
     )

@@ -63,8 +63,8 @@ class SNGP(NetworkModel):
 
     Bounded are `Dense` layers and convolutions, depthwise, separable and
     transposed ones included, also in inner models; attention, recurrent and
-    embedding layers are left as they are. Residual connections keep
-    distances best.
+    embedding layers, and what is inside of wrappers, stay as they are.
+    Residual connections keep distances best.
 
     Make one with `SNGP.from_model`.
 
@@ -254,12 +254,7 @@ class SNGP(NetworkModel):
         # By name, so that the callbacks can be added to.
         names = list(inspect.signature(keras.Model.fit).parameters)[3:]
         options = dict(zip(names, args, strict=False)) | kwargs
-        update, given = CovarianceUpdate(), options.get("callbacks")
-        if isinstance(given, keras.callbacks.CallbackList):
-            given.append(update)
-        else:
-            given = keras.tree.flatten(given) if given else []
-            options["callbacks"] = [update, *given]
+        options["callbacks"] = self._with_update(options.get("callbacks"))
         return super().fit(x, y, **options)
 
     def reset_covariance(self) -> None:
@@ -287,10 +282,24 @@ class SNGP(NetworkModel):
         for process in self._processes:
             process.update_covariance()
 
+    def _with_update(self, callbacks: Any) -> Any:
+        update = CovarianceUpdate()
+        if not isinstance(callbacks, keras.callbacks.CallbackList):
+            given = [] if callbacks is None else keras.tree.flatten(callbacks)
+            return [update, *given]
+        # It is the user's, who may have given it before.
+        if not any(
+            isinstance(one, CovarianceUpdate) for one in callbacks.callbacks
+        ):
+            update.set_model(self)
+            callbacks.callbacks.insert(0, update)
+        return callbacks
+
     def _observe(self, details: list[Any], sample_weight: Any) -> None:
         weights = keras.tree.flatten(sample_weight)
-        if len(weights) == 1:
-            weights = weights * len(details)
+        if len(weights) < len(details):
+            # As Keras does in the loss.
+            weights = weights[:1] * len(details)
         strategy = getattr(self, "distribute_strategy", None)
         num_replicas = getattr(strategy, "num_replicas_in_sync", 1)
         seen = set()

@@ -59,40 +59,32 @@ class SpectralNormalization(keras.layers.Wrapper):
 
     def estimated_norm(self) -> Tensor:
         """Does a step of power iteration; differentiable by the kernel."""
-        operator, kernel = self._operator, self._operator.kernel()
-        fixed = ops.stop_gradient(kernel)
+        kernel = self._operator.kernel()
         before = ops.convert_to_tensor(self.direction)
-        reached = operator.adjoint(fixed, before)
-        inputs = reached / ops.maximum(_length(reached), SMALLEST_NORM)
-        outputs = operator.apply(fixed, inputs)
-        length = _length(outputs)
-        # A kernel of zeros must not leave zeros to go on from.
-        direction = ops.stop_gradient(
-            ops.where(
-                length > SMALLEST_NORM,
-                outputs / ops.maximum(length, SMALLEST_NORM),
-                before,
-            )
-        )
+        inputs, direction, _ = self._step(ops.stop_gradient(kernel), before)
         inputs = ops.stop_gradient(inputs)
-        norm = ops.sum(direction * operator.apply(kernel, inputs))
-        self.direction.assign(direction)
-        self.norm.assign(ops.stop_gradient(norm))
+        direction = ops.stop_gradient(direction)
+        norm = ops.sum(direction * self._operator.apply(kernel, inputs))
+        self._assign(direction, ops.stop_gradient(norm))
         return norm
 
-    def refine(self, max_steps: int = 100) -> None:
+    def refine(self, max_steps: int = 50) -> None:
         """Does steps of power iteration, outside of training, till it settles.
 
         Args:
-            max_steps: Integer. Defaults to `100`.
+            max_steps: Integer. Defaults to `50`.
         """
+        kernel = ops.stop_gradient(self._operator.kernel())
+        direction = ops.convert_to_tensor(self.direction)
         before = 0.0
         for _ in range(max_steps):
-            norm = float(ops.convert_to_numpy(self.estimated_norm()))
+            _, direction, norm = self._step(kernel, direction)
             # The norm that is found grows from step to step.
-            if norm - before <= SETTLED * norm:
-                return
-            before = norm
+            found = float(ops.convert_to_numpy(norm))
+            if found - before <= SETTLED * found:
+                break
+            before = found
+        self._assign(direction, norm)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return self.layer.compute_output_shape(input_shape)
@@ -101,6 +93,26 @@ class SpectralNormalization(keras.layers.Wrapper):
         config = super().get_config()
         config.update({"norm_bound": self.norm_bound})
         return config
+
+    def _step(
+        self, kernel: Tensor, direction: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The singular vectors, of the inputs and outputs, and the value."""
+        inputs = self._operator.adjoint(kernel, direction)
+        inputs = inputs / ops.maximum(_length(inputs), SMALLEST_NORM)
+        outputs = self._operator.apply(kernel, inputs)
+        norm = _length(outputs)
+        # A kernel of zeros must not leave zeros to go on from.
+        outputs = ops.where(
+            norm > SMALLEST_NORM,
+            outputs / ops.maximum(norm, SMALLEST_NORM),
+            direction,
+        )
+        return inputs, outputs, norm
+
+    def _assign(self, direction: Tensor, norm: Tensor) -> None:
+        self.direction.assign(direction)
+        self.norm.assign(norm)
 
     def _add_state(self, name: str, shape: Any, initializer: Any) -> Any:
         return self.add_weight(
