@@ -54,7 +54,7 @@ class Rewriting:
 
     def __init__(self) -> None:
         # They hold the layers, so that no id is given to another.
-        self._copies: dict[tuple[int, Any], Copy] = {}
+        self._copies: dict[int, Copy] = {}
 
     def replacement(self, layer: Any) -> Any:
         """A new layer for this one, or `None` for a copy."""
@@ -74,23 +74,28 @@ class Rewriting:
     def take_weights(self, layer: Any, replacement: Any) -> None:
         """Gives a replacement, which is built, the weights of the layer."""
 
-    def variant(self, layer: Any, args: tuple, kwargs: dict) -> Any:
-        """What calls of an inner model must share to share its graph.
+    def arguments(self, layer: Any, args: tuple, kwargs: dict) -> Any:
+        """The `(args, kwargs)` in the new graph that a copy gets."""
+        return args, kwargs
 
-        The graphs of all variants hold the same layers.
+    def rewritten(
+        self, model: keras.Model, arguments: Any = None
+    ) -> keras.Model:
+        """The copy of a Functional or Sequential model, as a Functional.
+
+        Args:
+            model: The model.
+            arguments: The arguments of its first call if it is an inner
+                model.
         """
-        return None
-
-    def rewritten(self, model: keras.Model, variant: Any = None) -> keras.Model:
-        """The copy of a Functional or Sequential model, as a Functional."""
         return call_again(functional_view(model), self._call)
 
     def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
-        variant = self.variant(layer, args, kwargs)
-        is_new = (id(layer), variant) not in self._copies
+        args, kwargs = self.arguments(layer, args, kwargs)
+        is_new = id(layer) not in self._copies
         if is_new:
-            self._copies[id(layer), variant] = self._copied(layer, variant)
-        copy = self._copies[id(layer), variant]
+            self._copies[id(layer)] = self._copied(layer, (args, kwargs))
+        copy = self._copies[id(layer)]
         outputs = self.called(layer, copy.layer, args, kwargs)
         if is_new and copy.is_replaced:
             self.take_weights(layer, copy.layer)
@@ -98,12 +103,12 @@ class Rewriting:
             copy_state(layer, copy.layer)
         return outputs
 
-    def _copied(self, layer: Any, variant: Any) -> Copy:
+    def _copied(self, layer: Any, arguments: Any) -> Copy:
         replacement = self.replacement(layer)
         if replacement is not None:
             return Copy(layer, replacement, True)
         if is_graph_model(layer):
-            return Copy(layer, self.rewritten(layer, variant), False)
+            return Copy(layer, self.rewritten(layer, arguments), False)
         return Copy(layer, copy_layer(layer), False)
 
 

@@ -41,8 +41,8 @@ class FastWeights(keras.layers.Layer):
     They go through the shared kernel together, in one operation:
     `((x ∘ rᵢ) W) ∘ sᵢ + bᵢ` (equation 5 of the paper).
 
-    What the layer does with its outputs, it does for each member; regularisers
-    of the outputs and of the biases count as their mean over the members.
+    A constraint of the bias holds for that of each member, and its regulariser
+    counts as the mean over the members. That of the kernel sees `W`.
 
     Args:
         layer: `Dense`, or a convolution.
@@ -63,6 +63,7 @@ class FastWeights(keras.layers.Layer):
         deviation: float | None = None,
         **kwargs: Any,
     ):
+        kwargs.setdefault("activity_regularizer", layer.activity_regularizer)
         super().__init__(**kwargs)
         self.num_members = num_members
         self.seed = seed
@@ -72,7 +73,6 @@ class FastWeights(keras.layers.Layer):
         self._config = layer.get_config()
         self.layer = _without_bias(layer)
         self.activation = layer.activation
-        self._activity_regularizer = layer.activity_regularizer
         self._axis = feature_axis(layer)
 
     def build(self, input_shape: Any) -> None:
@@ -97,11 +97,7 @@ class FastWeights(keras.layers.Layer):
         outputs = outputs * self._spread(self.output_weights, outputs)
         if self.bias is not None:
             outputs = outputs + self._spread(self.bias, outputs)
-        outputs = self.activation(self._joined(outputs))
-        if self._activity_regularizer is not None:
-            regularizer = _mean_over_members(self._activity_regularizer)
-            self.add_loss(regularizer(self._by_member(outputs)))
-        return outputs
+        return self.activation(self._joined(outputs))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return self.layer.compute_output_shape(input_shape)

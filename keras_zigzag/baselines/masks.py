@@ -25,8 +25,9 @@ def generate_masks(
     Each mask keeps a random choice of `ones` out of `ones * scale` positions;
     positions that no mask keeps are dropped. That leaves
     `ones * scale * (1 - (1 - 1 / scale) ** num_masks)` features on average,
-    so `ones` follows from the number of features. The number of positions is
-    searched near this until a draw has exactly as many features. On average
+    so `ones`, rounded down, follows from the number of features; where a few
+    features cannot be had that way, it is one more. The number of positions
+    is searched near this until a draw has exactly as many features. On average
     two masks have `1 / (2 * scale - 1)` of the features of either in common
     (intersection over union).
 
@@ -48,9 +49,12 @@ def generate_masks(
     if scale == 1 or num_masks == 1:
         return np.ones((num_masks, num_features), "float32")
     used = 1.0 - (1.0 - 1.0 / scale) ** num_masks
-    ones = int(num_features / (scale * used))
+    least = int(num_features / (scale * used))
     generator = np.random.default_rng(seed)
-    for positions in _sizes(num_features, num_masks, scale, ones):
+    for ones, positions in (
+        *_sizes(num_features, num_masks, scale, least),
+        *_sizes(num_features, num_masks, scale, least + 1),
+    ):
         for _ in range(NUM_DRAWS):
             masks = _draw(generator, num_masks, positions, ones)
             masks = masks[:, masks.any(axis=0)]
@@ -66,17 +70,17 @@ def generate_masks(
 
 def _sizes(
     num_features: int, num_masks: int, scale: float, ones: int
-) -> list[int]:
-    """Numbers of positions that leave as many features, the best first."""
+) -> list[tuple[int, int]]:
+    """Ones and positions that leave as many features, the best first."""
     first = max(int(np.ceil((1.0 - SEARCHED) * ones * scale)), ones)
     last = int((1.0 + SEARCHED) * ones * scale)
     positions = np.arange(first, last + 1)
-    if ones == 0 or not len(positions):
+    if not 0 < ones < num_features or not len(positions):
         return []
     expected = positions * (1.0 - (1.0 - ones / positions) ** num_masks)
     misses = np.abs(expected - num_features)
     order = np.argsort(misses, kind="stable")
-    return [int(positions[one]) for one in order if misses[one] < 1]
+    return [(ones, int(positions[one])) for one in order if misses[one] < 1]
 
 
 def _draw(

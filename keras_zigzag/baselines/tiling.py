@@ -89,10 +89,12 @@ class Tiling(Rewriting):
         """As `called`, with arguments that are tiled where need be."""
         return copy(*args, **kwargs)
 
-    def rewritten(self, model: keras.Model, variant: Any = None) -> keras.Model:
+    def rewritten(
+        self, model: keras.Model, arguments: Any = None
+    ) -> keras.Model:
         view = functional_view(model)
         inputs = keras.tree.map_structure(input_like, view.input)
-        if variant:
+        if self._is_any_tiled(arguments):
             self._mark(inputs)
         self._batch_sizes |= {one.shape[0] for one in keras_tensors(inputs)}
         if not self._samples_in(model):
@@ -101,29 +103,28 @@ class Tiling(Rewriting):
             tensor._keras_history.operation for tensor in view.outputs
         ]
         network = call_again(view, self._call, inputs)
+        # Those that are inputs.
         outputs = keras.tree.map_structure(self._tile, network.output)
-        name = model.name
-        if (id(model), not variant) in self._copies:
-            name = f"{name}_tiled" if variant else f"{name}_untiled"
-        return keras.Model(network.input, outputs, name=name)
+        return keras.Model(network.input, outputs, name=model.name)
 
-    def variant(self, layer: Any, args: tuple, kwargs: dict) -> Any:
-        return self._samples_in(layer) and self._is_any_tiled((args, kwargs))
+    def arguments(self, layer: Any, args: tuple, kwargs: dict) -> Any:
+        if not self._is_tiled_before(layer, (args, kwargs)):
+            return args, kwargs
+        return keras.tree.map_structure(self._tile, (args, kwargs))
 
     def called(self, layer: Any, copy: Any, args: tuple, kwargs: dict) -> Any:
-        tiles_itself = self._samples_in(layer)
-        is_end = any(layer is end for end in self._ends) and not tiles_itself
-        is_tiled = (
-            self.is_sampled(layer)
-            or is_end
-            or self._is_any_tiled((args, kwargs))
-        )
-        if is_tiled:
-            args, kwargs = keras.tree.map_structure(self._tile, (args, kwargs))
         outputs = self.sampled(layer, copy, args, kwargs)
-        if is_tiled or tiles_itself:
+        if self._is_any_tiled((args, kwargs)) or self._samples_in(layer):
             self._mark(outputs)
         return outputs
+
+    def _is_tiled_before(self, layer: Any, arguments: Any) -> bool:
+        if self.is_sampled(layer) or self._is_any_tiled(arguments):
+            return True
+        if self._samples_in(layer):
+            # It has one graph, which must do for all calls.
+            return len(layer._inbound_nodes) > 1
+        return any(layer is end for end in self._ends)
 
     def _samples_in(self, model: Any) -> bool:
         return is_graph_model(model) and any(
