@@ -74,14 +74,27 @@ class Rewriting:
     def take_weights(self, layer: Any, replacement: Any) -> None:
         """Gives a replacement, which is built, the weights of the layer."""
 
-    def rewritten(self, model: keras.Model) -> keras.Model:
-        """The copy of a Functional or Sequential model, as a Functional."""
+    def arguments(self, layer: Any, args: tuple, kwargs: dict) -> Any:
+        """The `(args, kwargs)` in the new graph that a copy gets."""
+        return args, kwargs
+
+    def rewritten(
+        self, model: keras.Model, arguments: Any = None
+    ) -> keras.Model:
+        """The copy of a Functional or Sequential model, as a Functional.
+
+        Args:
+            model: The model.
+            arguments: The arguments of its first call if it is an inner
+                model.
+        """
         return call_again(functional_view(model), self._call)
 
     def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self.arguments(layer, args, kwargs)
         is_new = id(layer) not in self._copies
         if is_new:
-            self._copies[id(layer)] = self._copied(layer)
+            self._copies[id(layer)] = self._copied(layer, (args, kwargs))
         copy = self._copies[id(layer)]
         outputs = self.called(layer, copy.layer, args, kwargs)
         if is_new and copy.is_replaced:
@@ -90,12 +103,12 @@ class Rewriting:
             copy_state(layer, copy.layer)
         return outputs
 
-    def _copied(self, layer: Any) -> Copy:
+    def _copied(self, layer: Any, arguments: Any) -> Copy:
         replacement = self.replacement(layer)
         if replacement is not None:
             return Copy(layer, replacement, True)
         if is_graph_model(layer):
-            return Copy(layer, self.rewritten(layer), False)
+            return Copy(layer, self.rewritten(layer, arguments), False)
         return Copy(layer, copy_layer(layer), False)
 
 
@@ -113,16 +126,31 @@ def mixing_layers(model: keras.Model) -> list[Any]:
     return found
 
 
-def last_mixing_layers(model: keras.Model, count: int) -> list[Any]:
-    """The last `count` layers with a kernel.
+def last_mixing_layers(
+    model: keras.Model, count: int | None, classes: tuple[type, ...] = ()
+) -> list[Any]:
+    """The last layers with a kernel.
+
+    Args:
+        model: Functional or Sequential model.
+        count: Integer, or `None` for all.
+        classes: Classes of layers to choose from. Defaults to all.
 
     Raises:
         ValueError: If there are not as many.
     """
-    found = mixing_layers(model)
+    found = [
+        layer
+        for layer in mixing_layers(model)
+        if not classes or type(layer) in classes
+    ]
+    if count is None:
+        return found
     if count > len(found):
+        names = ", ".join(one.__name__ for one in classes)
+        kinds = f" of the classes {names}" if names else ""
         raise ValueError(
-            f"The base model has {len(found)} layers with a kernel. "
+            f"The base model has {len(found)} layers with a kernel{kinds}. "
             f"Received: layers={count}. Give at most as many."
         )
     return found[len(found) - count :]

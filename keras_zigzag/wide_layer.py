@@ -149,7 +149,7 @@ def _concatenated(
         return None
     wide = WideLayer(
         ConcatenatePrior(
-            axis=_feature_axis(layer),
+            axis=feature_axis(layer),
             groups=getattr(_wrapped(layer), "groups", 1),
             dtype=layer.dtype_policy,
             name=name,
@@ -176,7 +176,7 @@ def _added(
     layer: Any, arguments: Arguments, prior: Any, name: str
 ) -> tuple[WideLayer, WideCall]:
     policy = getattr(layer, "dtype_policy", None)
-    entry = AddPrior(axis=_feature_axis(layer), dtype=policy, name=name)
+    entry = AddPrior(axis=feature_axis(layer), dtype=policy, name=name)
     wide = WideLayer(entry, copy_layer(layer))
     result = wide.call(arguments, prior)
     copy_state(layer, wide.layer)
@@ -190,7 +190,7 @@ def _wrapped(layer: Any) -> Any:
     return layer
 
 
-def _feature_axis(layer: Any) -> int:
+def feature_axis(layer: Any) -> int:
     if not isinstance(layer, keras.layers.TimeDistributed):
         layer = _wrapped(layer)
     data_format = getattr(layer, "data_format", "channels_last")

@@ -1,11 +1,13 @@
 from keras_zigzag.baselines.autoencoder_error import (
     AutoencoderError as AutoencoderError,
 )
+from keras_zigzag.baselines.batch_ensemble import BatchEnsemble as BatchEnsemble
 from keras_zigzag.baselines.deep_ensemble import DeepEnsemble as DeepEnsemble
 from keras_zigzag.baselines.evidential_model import (
     EvidentialModel as EvidentialModel,
 )
 from keras_zigzag.baselines.gaussian import GaussianNLL as GaussianNLL
+from keras_zigzag.baselines.masksembles import Masksembles as Masksembles
 from keras_zigzag.baselines.mc_dropout import MCDropout as MCDropout
 from keras_zigzag.baselines.orthonormal_certificates import (
     OrthonormalCertificates as OrthonormalCertificates,

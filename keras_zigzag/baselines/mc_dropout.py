@@ -2,24 +2,20 @@ import random
 from typing import Any
 
 import keras
-from keras import ops
 
-from keras_zigzag.baselines.answers import Answers
 from keras_zigzag.baselines.bases import check_graph
-from keras_zigzag.baselines.mixtures import Mixture
-from keras_zigzag.baselines.network_model import NetworkModel
-from keras_zigzag.baselines.sampling import has_dropout, with_sampled_dropout
-from keras_zigzag.graphs import functional_view
-
-Tensor = Any
+from keras_zigzag.baselines.placing import has_dropout
+from keras_zigzag.baselines.sampled_model import SampledModel, check_count
+from keras_zigzag.baselines.sampling import with_sampled_dropout
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
-class MCDropout(NetworkModel):
+class MCDropout(SampledModel):
     """Several passes of one network with dropout left on.
 
     At inference only dropout is random; batch normalisation and augmentation
-    do what they always do there. All passes are one batched call. Their masks
+    do what they always do there. All passes are one batched call, and what
+    comes before the first dropout is computed once for all. Their masks
     are drawn once from `seed` and then are the same for all inputs, so an
     input has the same answer in every batch, in every call and in an exported
     artifact. The prediction is the mean over the passes, of probabilities
@@ -61,11 +57,9 @@ class MCDropout(NetworkModel):
         score: Any = None,
         **kwargs: Any,
     ):
-        _check_count("num_samples", num_samples)
-        super().__init__(network, task, score, **kwargs)
+        check_count("num_samples", num_samples)
+        super().__init__(network, task, score, num_samples, **kwargs)
         self.num_samples = num_samples
-        self.use_answers(Answers(functional_view(network), task))
-        self._mixture = Mixture(self.answers, score, num_samples)
 
     @classmethod
     def from_model(
@@ -114,9 +108,9 @@ class MCDropout(NetworkModel):
         >>> model.compile("adam", "mse")
         """
         check_graph(base)
-        _check_count("num_samples", num_samples)
+        check_count("num_samples", num_samples)
         if layers is not None:
-            _check_count("layers", layers)
+            check_count("layers", layers)
         if not isinstance(rate, (int, float)) or not 0 < rate < 1:
             raise ValueError(
                 "`rate` must lie between 0 and 1; at 0 all passes are equal, "
@@ -130,38 +124,3 @@ class MCDropout(NetworkModel):
         kwargs.setdefault("dtype", base.dtype_policy)
         kwargs.setdefault("name", f"mc_dropout_{base.name}")
         return cls(network, task, num_samples, score, **kwargs)
-
-    def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
-        if training:
-            return self.network(inputs, training=True)
-        return self._mixture.outputs(self._samples(inputs))
-
-    def estimate(self, inputs: Any) -> tuple[Any, Any]:
-        samples = self._samples(inputs)
-        prediction = self._mixture.outputs(samples)
-        return prediction, self._mixture.uncertainty(samples)
-
-    def _samples(self, inputs: Any) -> Any:
-        """The answers of all passes, `(num_samples, batch_size, ...)`."""
-        repeated = keras.tree.map_structure(
-            lambda leaf: (
-                None
-                if leaf is None
-                else ops.concatenate([leaf] * self.num_samples, axis=0)
-            ),
-            inputs,
-        )
-        outputs = self.network(repeated, training=False)
-        return keras.tree.map_structure(
-            lambda leaf: ops.reshape(
-                leaf, (self.num_samples, -1, *ops.shape(leaf)[1:])
-            ),
-            outputs,
-        )
-
-
-def _check_count(name: str, value: Any) -> None:
-    if not isinstance(value, int) or value < 1:
-        raise ValueError(
-            f"`{name}` must be a positive integer. Received: {name}={value!r}"
-        )

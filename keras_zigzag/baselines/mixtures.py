@@ -114,10 +114,10 @@ class Mixture:
         return scores.OF_VARIANCES[name](total)
 
     def _each(self, function: Any, index: int, leaf: Tensor) -> Tensor:
-        """Reads each sample, since an answer's rank says what its axes are."""
-        return ops.stack(
-            [function(index, leaf[i]) for i in range(leaf.shape[0])], axis=0
-        )
+        """Reads all samples as one batch, as an answer's rank has a meaning."""
+        size, *shape = leaf.shape[0], *list(ops.shape(leaf))[2:]
+        rows = function(index, ops.reshape(leaf, (-1, *shape)))
+        return ops.reshape(rows, (size, -1, *list(ops.shape(rows))[1:]))
 
 
 def _checked(

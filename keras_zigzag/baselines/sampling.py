@@ -6,17 +6,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_zigzag.graphs import is_graph_model
-from keras_zigzag.rewriting import Rewriting, last_mixing_layers
-from keras_zigzag.wide_layer import first_features, replace
+from keras_zigzag.baselines.placing import Placing
 
 Tensor = Any
-DROPOUTS = (
-    "Dropout",
-    "SpatialDropout1D",
-    "SpatialDropout2D",
-    "SpatialDropout3D",
-)
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -100,7 +92,7 @@ class SampledDropout(keras.layers.Layer):
         return config
 
 
-class Sampling(Rewriting):
+class Sampling(Placing):
     """Puts dropout that can be sampled into a copy of a network.
 
     Args:
@@ -120,44 +112,17 @@ class Sampling(Rewriting):
         rate: float,
         seed: int,
     ):
-        super().__init__()
-        self.num_samples = num_samples
+        super().__init__(base, num_samples, layers, in_place=True)
         self.rate = rate
         self.seeds = np.random.default_rng(seed)
-        self.count = 0
-        self.targets = last_mixing_layers(base, layers or 0)
 
-    def replacement(self, layer: Any) -> Any:
-        if type(layer).__name__ not in DROPOUTS or layer.rate == 0:
-            return None
-        return self.dropout(
-            layer.rate, shared_axes(layer), layer.dtype_policy, layer.name
-        )
-
-    def called(self, layer: Any, copy: Any, args: tuple, kwargs: dict) -> Any:
-        features = first_features(layer, (args, kwargs))
-        if layer in self.targets and features is not None:
-            dropout = self.dropout(
-                self.rate,
-                (),
-                layer.dtype_policy,
-                f"{layer.name}_dropout_{self.count}",
-            )
-            args, kwargs = replace(
-                layer, (args, kwargs), features, dropout(features)
-            )
-        return copy(*args, **kwargs)
-
-    def dropout(
-        self, rate: float, axes: tuple[int, ...], dtype: Any, name: str
-    ) -> SampledDropout:
-        self.count += 1
+    def placed(self, layer: Any, in_place: bool, name: str) -> SampledDropout:
         return SampledDropout(
-            float(rate),
+            float(layer.rate if in_place else self.rate),
             self.num_samples,
             int(self.seeds.integers(2**31)),
-            axes,
-            dtype=dtype,
+            shared_axes(layer) if in_place else (),
+            dtype=layer.dtype_policy,
             name=name,
         )
 
@@ -184,15 +149,6 @@ def with_sampled_dropout(
             "layer that it could be put in front of."
         )
     return network
-
-
-def has_dropout(model: keras.Model) -> bool:
-    return any(
-        has_dropout(layer)
-        if is_graph_model(layer)
-        else type(layer).__name__ in DROPOUTS and layer.rate > 0
-        for layer in model.layers
-    )
 
 
 def shared_axes(layer: Any) -> tuple[int, ...]:

@@ -71,6 +71,16 @@ METHODS = {
             base, task, num_features=16
         )
     ),
+    "batch_ensemble": Method(
+        lambda base, task: baselines.BatchEnsemble.from_model(
+            base, task, num_members=2
+        )
+    ),
+    "masksembles": Method(
+        lambda base, task: baselines.Masksembles.from_model(
+            base, task, num_masks=3, layers=1, seed=0
+        )
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),

@@ -1,0 +1,86 @@
+"""Layers put in front of others, or in the place of dropout."""
+
+from typing import Any
+
+import keras
+
+from keras_zigzag.baselines.tiling import Tiling
+from keras_zigzag.graphs import is_graph_model
+from keras_zigzag.rewriting import last_mixing_layers
+from keras_zigzag.wide_layer import first_features, replace
+
+DROPOUTS = (
+    "Dropout",
+    "SpatialDropout1D",
+    "SpatialDropout2D",
+    "SpatialDropout3D",
+)
+
+
+class Placing(Tiling):
+    """Puts layers that differ between the samples into a copy; abstract.
+
+    Args:
+        base: Functional or Sequential model. It is not changed.
+        num_samples: Integer.
+        layers: Integer. In front of how many of the last layers with a kernel
+            one is put, or `None` for none.
+        in_place: Boolean. Whether they also take the place of the base
+            model's dropout.
+
+    Attributes:
+        count: Integer. How many there are.
+    """
+
+    def __init__(
+        self,
+        base: keras.Model,
+        num_samples: int,
+        layers: int | None,
+        in_place: bool,
+    ):
+        super().__init__(num_samples)
+        self.in_place = in_place
+        self.targets = last_mixing_layers(base, layers or 0)
+        self.count = 0
+
+    def placed(self, layer: Any, in_place: bool, name: str) -> Any:
+        """A new layer in front of this one, or in its place."""
+        raise NotImplementedError
+
+    def is_sampled(self, layer: Any) -> bool:
+        return self._is_replaced(layer) or self._is_target(layer)
+
+    def replacement(self, layer: Any) -> Any:
+        if not self._is_replaced(layer):
+            return None
+        self.count += 1
+        return self.placed(layer, True, layer.name)
+
+    def sampled(self, layer: Any, copy: Any, args: tuple, kwargs: dict) -> Any:
+        features = first_features(layer, (args, kwargs))
+        if self._is_target(layer) and features is not None:
+            self.count += 1
+            kind = type(self).__name__.lower()
+            new = self.placed(layer, False, f"{layer.name}_{kind}_{self.count}")
+            args, kwargs = replace(
+                layer, (args, kwargs), features, new(features)
+            )
+        return copy(*args, **kwargs)
+
+    def _is_replaced(self, layer: Any) -> bool:
+        return self.in_place and is_dropout(layer)
+
+    def _is_target(self, layer: Any) -> bool:
+        return any(layer is target for target in self.targets)
+
+
+def is_dropout(layer: Any) -> bool:
+    return type(layer).__name__ in DROPOUTS and layer.rate > 0
+
+
+def has_dropout(model: keras.Model) -> bool:
+    return any(
+        has_dropout(layer) if is_graph_model(layer) else is_dropout(layer)
+        for layer in model.layers
+    )

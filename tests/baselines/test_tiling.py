@@ -1,0 +1,141 @@
+"""Where the batch is tiled, for all methods that answer several times."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_zigzag.baselines import BatchEnsemble, Masksembles, MCDropout
+from tests.baselines import toys
+
+pytestmark = pytest.mark.one_quick_on("jax", "torch")
+
+layers = keras.layers
+METHODS = {
+    "mc_dropout": lambda base, task, **kw: MCDropout.from_model(
+        base, task, 3, seed=0, **kw
+    ),
+    "masksembles": lambda base, task, **kw: Masksembles.from_model(
+        base, task, 3, seed=0, **kw
+    ),
+    "batch_ensemble": lambda base, task, **kw: BatchEnsemble.from_model(
+        base, task, 3, seed=0, **kw
+    ),
+}
+every = pytest.mark.parametrize("make", METHODS.values(), ids=METHODS.keys())
+
+
+def copies(network):
+    """For each of its layers, how often it answers for a sample."""
+    inputs = np.zeros((5, *network.input_shape[1:]), "float32")
+    found = [layer for layer in network.layers if layer.name != "tiled"]
+    watched = keras.Model(network.input, [one.output for one in found])
+    rows = [len(one) for one in watched(inputs, training=False)]
+    return {
+        layer.name: size // 5 for layer, size in zip(found, rows, strict=True)
+    }
+
+
+@every
+def test_what_comes_before_is_computed_once(make):
+    inputs = keras.Input((12,), name="x")
+    first = layers.Dense(12, activation="relu", name="first")(inputs)
+    other = layers.Dense(12, name="other")(inputs)
+    last = layers.Dense(12, name="last")(first)
+    joined = layers.Add(name="joined")([other, last])
+    model = make(keras.Model(inputs, joined), "regression", layers=1)
+    found = copies(model.network)
+    assert [found[one] for one in ("x", "first", "other")] == [1, 1, 1]
+    assert [found[one] for one in ("last", "joined")] == [3, 3]
+
+
+def shared_inner_model():
+    """An inner model that is called before the tiling and after it."""
+    inner_input = keras.Input((12,))
+    x = layers.Dense(12, activation="tanh", name="inside")(inner_input)
+    inner = keras.Model(inner_input, x, name="inner")
+    inputs = keras.Input((12,))
+    outputs = layers.Dense(1)(inner(inner(inputs)))
+    return keras.Model(inputs, outputs)
+
+
+def untouched_output():
+    """Outputs that are an input, and one that no sampled layer reaches."""
+    inputs = keras.Input((12,))
+    outputs = [
+        layers.Activation("tanh")(inputs),
+        inputs,
+        layers.Dense(1)(inputs),
+    ]
+    return keras.Model(inputs, outputs)
+
+
+def masked_steps():
+    """Steps that are masked, and positions without a batch axis."""
+    inputs = keras.Input((6, 2))
+    x = layers.Masking()(inputs)
+    x = layers.Dense(12)(x)
+    positions = ops.cumsum(ops.ones_like(x[0]), axis=0)
+    x = layers.LSTM(12)(layers.Dense(12)(x + positions))
+    return keras.Model(inputs, layers.Dense(1)(x))
+
+
+def fixed_batch():
+    inputs = keras.Input(batch_shape=(8, 12))
+    x = layers.Dense(12, activation="relu")(inputs)
+    return keras.Model(inputs, layers.Add()([layers.Dense(12)(x), inputs]))
+
+
+# One method stays quick for each kind of graph.
+@pytest.mark.parametrize(
+    "make",
+    [
+        METHODS["batch_ensemble"],
+        pytest.param(METHODS["masksembles"], marks=pytest.mark.slow),
+        pytest.param(METHODS["mc_dropout"], marks=pytest.mark.slow),
+    ],
+    ids=["batch_ensemble", "masksembles", "mc_dropout"],
+)
+@pytest.mark.parametrize(
+    "build", [shared_inner_model, untouched_output, masked_steps, fixed_batch]
+)
+def test_graphs_of_all_kinds(make, build, tmp_path):
+    keras.utils.set_random_seed(1)
+    base = build()
+    count = 1 if build is untouched_output else 2
+    model = toys.randomise(make(base, "regression", layers=count))
+    shape = base.input_shape[1:]
+    x = np.random.default_rng(0).normal(size=(8, *shape)).astype("float32")
+    x[:, 4:] *= len(shape) == 1
+    model.compile("sgd", "mse")
+    targets = base.predict(x, verbose=0, batch_size=8)
+    model.fit(x, targets, batch_size=8, verbose=0)
+    out = model.predict(x, batch_size=8, verbose=0)
+    for value in keras.tree.flatten(out):
+        assert np.isfinite(value).all()
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    again = loaded.predict(x, batch_size=8, verbose=0)
+    keras.tree.map_structure(
+        lambda one, two: np.testing.assert_allclose(one, two, rtol=1e-5),
+        again,
+        out,
+    )
+    if build is not fixed_batch:
+        some = model.predict(x[:3], verbose=0)["uncertainty"]
+        keras.tree.map_structure(
+            lambda one, two: np.testing.assert_allclose(
+                one, two[:3], rtol=1e-3, atol=1e-5
+            ),
+            some,
+            out["uncertainty"],
+        )
+
+
+def test_an_output_without_samples_has_no_spread():
+    model = METHODS["mc_dropout"](untouched_output(), "regression", layers=1)
+    x = np.random.default_rng(0).normal(size=(8, 12)).astype("float32")
+    out = model.predict(x, verbose=0)
+    spread = out["uncertainty"]
+    assert max(spread[0].max(), spread[1].max()) < 1e-6 < spread[2].min()
+    np.testing.assert_allclose(out["prediction"][1], x, rtol=1e-6)
