@@ -71,6 +71,9 @@ METHODS = {
             base, task, num_features=16
         )
     ),
+    "variance_propagation": Method(
+        lambda base, task: baselines.VariancePropagation.from_model(base, task)
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),
