@@ -125,9 +125,10 @@ def normalization(layer: Any, x: Moments) -> Moments:
 
 def rescaling(layer: Any, x: Moments) -> Moments:
     scale, offset = (
-        np.asarray(one, "float32") for one in (layer.scale, layer.offset)
+        ops.convert_to_tensor(np.asarray(one, "float32"))
+        for one in (layer.scale, layer.offset)
     )
-    return affine(x, ops.convert_to_tensor(scale), offset)
+    return affine(x, scale, offset)
 
 
 def layer_normalization(layer: Any, x: Moments) -> Moments:

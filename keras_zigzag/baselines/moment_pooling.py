@@ -14,7 +14,11 @@ LOWEST = -1e18
 
 
 def average_pooling(layer: Any, x: Moments) -> Moments:
-    """The variance of the mean of independent numbers is a fraction."""
+    """The variance of the mean of independent numbers is a fraction.
+
+    With padding, Keras repeats the edge on PyTorch; what is repeated is taken
+    for independent there.
+    """
     counts: Any = math.prod(layer.pool_size)
     if layer.padding == "same":
         counts = _counts(layer, x.mean)

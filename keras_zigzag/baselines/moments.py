@@ -70,10 +70,7 @@ def piecewise_linear(
         pieces: List of `(slope, intercept)`, one more than knots.
     """
     sigma = deviation(x.spread)
-    edges = [
-        ops.clip((knot - x.mean) / sigma, -FAR, FAR)
-        for knot in knots  #
-    ]
+    edges = [ops.clip((knot - x.mean) / sigma, -FAR, FAR) for knot in knots]
     zero = ops.zeros_like(x.mean)
     probability = [zero, *map(below, edges), zero + 1.0]
     at_edge = [zero, *map(density, edges), zero]
@@ -93,15 +90,16 @@ def piecewise_linear(
     for (slope, intercept), (size, first, _) in zip(
         pieces, integrals, strict=True
     ):
-        mean += (slope * x.mean + intercept) * size + slope * sigma * first
+        line = slope * x.mean + intercept
+        mean = mean + line * size + slope * sigma * first
     variance = zero
     for (slope, intercept), (size, first, second) in zip(
         pieces, integrals, strict=True
     ):
         offset = slope * x.mean + intercept - mean
         scale = slope * sigma
-        variance += ops.square(offset) * size
-        variance += 2.0 * offset * scale * first + ops.square(scale) * second
+        square = ops.square(offset) * size + ops.square(scale) * second
+        variance = variance + square + 2.0 * offset * scale * first
     return Moments(mean, ops.maximum(variance, 0.0))
 
 
@@ -124,8 +122,8 @@ def quadrature(function: Callable[[Tensor], Tensor], x: Moments) -> Moments:
     for node, weight in zip(nodes, weights, strict=True):
         # About the middle, so that no large numbers are subtracted.
         difference = function(x.mean + float(node) * sigma) - center
-        shift += float(weight) * difference
-        square += float(weight) * ops.square(difference)
+        shift = shift + float(weight) * difference
+        square = square + float(weight) * ops.square(difference)
     variance = ops.maximum(square - ops.square(shift), 0.0)
     return Moments(center + shift, variance)
 

@@ -204,6 +204,8 @@ def made(make, shape, count, seed=3):
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_against_monte_carlo(name):
     make, shape, count, tolerance = LAYERS[name]
+    if name == "average same" and keras.backend.backend() == "torch":
+        tolerance = (0.02, 0.2)  # It repeats the edge.
     layer = made(make, shape, count)
     mean = [numbers((1, *shape), 10 + index) for index in range(count)]
     variance = [numbers((1, *shape), 20 + index, 0.1) for index in range(count)]
@@ -233,11 +235,13 @@ ACTIVATIONS = {
     **dict.fromkeys(
         (
             *("sigmoid", "softplus", "elu", "selu", "gelu", "silu", "mish"),
-            *("celu", "squareplus", "hard_silu", "log_sigmoid"),
+            *("celu", "squareplus", "log_sigmoid"),
         ),
         0.02,
     ),
-    **dict.fromkeys(("tanh", "softsign", "sparse_plus", "tanh_shrink"), 0.1),
+    **dict.fromkeys(
+        ("tanh", "softsign", "sparse_plus", "tanh_shrink", "hard_silu"), 0.1
+    ),
 }
 
 
