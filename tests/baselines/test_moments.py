@@ -275,6 +275,12 @@ def test_activations_against_integration():
     assert not has_rule(lambda x: x) and not has_rule(keras.activations.glu)
 
 
+def test_the_normal_distribution():
+    z = np.linspace(-12, 12, 500).astype("float32")
+    got = moments.below(ops.convert_to_tensor(z))
+    np.testing.assert_allclose(got, stats.norm.cdf(z), atol=2e-7)
+
+
 def test_nothing_is_lost_where_numbers_are_extreme():
     mean = ops.convert_to_tensor([1000.0, -1000.0, 0.0, 30.0])
     variance = ops.convert_to_tensor([1e-4, 1e-4, 0.0, 0.0])
