@@ -26,6 +26,29 @@ def functional_view(model: keras.Model) -> keras.Model:
     return model
 
 
+def run_graph(model: keras.Model, inputs: Any, call: Callable[..., Any]) -> Any:
+    """Goes through the graph of a Functional model with any values.
+
+    Args:
+        model: Functional model.
+        inputs: What takes the place of its inputs, in their structure.
+        call: Function of `(layer, *args, **kwargs)` that returns what takes
+            the place of the layer's outputs.
+
+    Returns:
+        What takes the place of its outputs, in their structure.
+    """
+    # Keras has no public way to go through a graph with one's own values.
+    return model._run_through_graph(
+        inputs, operation_fn=lambda layer: layer, call_fn=call
+    )
+
+
+def standardized_inputs(model: keras.Model, inputs: Any) -> list[Any]:
+    """Tensors as a call of a Functional model makes them, flat."""
+    return model._standardize_inputs(inputs)
+
+
 def input_like(tensor: keras.KerasTensor) -> keras.KerasTensor:
     return keras.Input(
         batch_shape=tensor.shape,

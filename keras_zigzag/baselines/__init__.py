@@ -18,3 +18,6 @@ from keras_zigzag.baselines.temperature_scaling import (
     TemperatureScaling as TemperatureScaling,
 )
 from keras_zigzag.baselines.two_models import TwoModels as TwoModels
+from keras_zigzag.baselines.variance_propagation import (
+    VariancePropagation as VariancePropagation,
+)

@@ -81,6 +81,9 @@ METHODS = {
             base, task, num_masks=3, layers=1, seed=0
         )
     ),
+    "variance_propagation": Method(
+        lambda base, task: baselines.VariancePropagation.from_model(base, task)
+    ),
 }
 USUAL = {
     "classification": ("sparse_categorical_crossentropy", "accuracy"),
