@@ -105,7 +105,7 @@ def test_operators_and_their_norms(layer, shape):
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
     normalised = SpectralNormalization(layer, 1.0)
     normalised.build((None, *shape))
-    normalised.refine()
+    normalised.refine(500)
     norm = norm_of(layer, shape)
     assert float(normalised.norm) == pytest.approx(norm, rel=0.01)
     assert norm_of(normalised, shape) == pytest.approx(min(norm, 1), rel=0.01)
