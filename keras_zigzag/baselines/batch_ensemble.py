@@ -23,11 +23,10 @@ class BatchEnsemble(SampledModel):
     it is computed once for all. Normalisation and all other weights are
     shared.
 
-    Training does what the authors' code does: each member sees each sample,
-    its loss is that of its own answer, and the loss is the mean over the
-    members. Metrics see the prediction, the mean of the members' answers (of
-    their probabilities, where they give logits), in `fit`, `evaluate` and
-    `predict`.
+    In training each member sees each sample, its loss is that of its own
+    answer, and the loss is the mean over the members. Metrics see the
+    prediction, the mean of the members' answers (of their probabilities,
+    where they give logits), in `fit`, `evaluate` and `predict`.
 
     Make one with `BatchEnsemble.from_model`.
 

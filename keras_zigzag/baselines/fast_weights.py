@@ -39,7 +39,7 @@ class FastWeights(keras.layers.Layer):
 
     The batch holds the samples of all members, one member after the other.
     They go through the shared kernel together, in one operation:
-    `((x ∘ rᵢ) W) ∘ sᵢ + bᵢ` (equation 5 of the paper).
+    `((x ∘ rᵢ) W) ∘ sᵢ + bᵢ` (section 3 of the paper).
 
     A constraint of the bias holds for that of each member, and its regulariser
     counts as the mean over the members. That of the kernel sees `W`.

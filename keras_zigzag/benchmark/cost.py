@@ -3,7 +3,8 @@
 `python -m keras_zigzag.benchmark.cost` measures parameters, a step of `fit`,
 `predict`, a call of the exported model and peak memory, for several models and
 places of the prior, and what `import keras_zigzag` adds to `import keras`. It
-prints a Markdown table beside the targets.
+prints a Markdown table beside the targets. With `--methods` it measures the
+other methods instead, as ratios to a single model.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import keras
 
+from keras_zigzag.benchmark import cost_methods
 from keras_zigzag.benchmark.cost_cases import CASES, Case, build_contestant
 from keras_zigzag.benchmark.cost_measure import CLOCKS, measure_case
 from keras_zigzag.benchmark.cost_table import (
@@ -47,10 +49,20 @@ after the imports to after three batches: tracing and weights are in it, and so
 are the base model's that a ZigZag model is copied from. A prior of 10 classes
 and a presence channel; Adam; `passes="both"` unless said.
 """
+METHOD_NOTES = f"""
+Ratios to `SingleModel`, each method in turn with it after two warm-up runs;
+{cost_methods.NUM_SAMPLES} samples, members or masks; otherwise as `from_model`
+makes them.
+"""
+ALL_METHODS = "all"
+METHOD_MODELS = ["mlp", "cnn"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parse_arguments(arguments)
+    if options.methods:
+        measure_all_methods(options)
+        return
     cases = {name: scale(CASES[name], options) for name in options.models}
     repeats = 3 if options.quick else options.repeats
     rows: list[Row] = []
@@ -74,13 +86,42 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_json(options.json, rows, imports)
 
 
+def measure_all_methods(options: argparse.Namespace) -> None:
+    cases = {name: scale(CASES[name], options) for name in options.models}
+    repeats = 3 if options.quick else options.repeats
+    rows = []
+    for case in cases.values():
+        for row in cost_methods.measure_methods(
+            case, options.methods, repeats, options.clock
+        ):
+            rows.append(row)
+            report(cost_methods.format_method(row))
+    print(describe_setting(cases, repeats, options.clock))
+    print()
+    print(cost_methods.format_methods(rows))
+    print(METHOD_NOTES, end="")
+    if options.json:
+        content = [dataclasses.asdict(row) for row in rows]
+        options.json.write_text(json.dumps(content, indent=2) + "\n")
+
+
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m keras_zigzag.benchmark.cost",
         description="What ZigZag costs, as ratios to the base model.",
     )
+    known = cost_methods.method_names()
     parser.add_argument(
-        "--models", nargs="+", choices=CASES, default=list(CASES)
+        "--models",
+        nargs="+",
+        choices=CASES,
+        help="all, or with `--methods` the MLP and the CNN, if not given",
+    )
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=[ALL_METHODS, *known],
+        help="compare these methods with a single model",
     )
     parser.add_argument(
         "--repeats", type=int, default=9, help="timed runs of each kind"
@@ -101,6 +142,10 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--json", type=Path, metavar="OUT", help="write the rows here as well"
     )
     options = parser.parse_args(arguments)
+    if options.methods and ALL_METHODS in options.methods:
+        options.methods = known
+    if options.models is None:
+        options.models = METHOD_MODELS if options.methods else list(CASES)
     for name in ("repeats", "batch_size"):
         value = getattr(options, name)
         if value is not None and value < 1:
