@@ -11,6 +11,7 @@ from keras_zigzag.graphs import (
     functional_view,
     is_graph_model,
 )
+from keras_zigzag.wide_layer import Arguments, first_features, replace
 
 
 def call_again(
@@ -110,6 +111,23 @@ class Rewriting:
         if is_graph_model(layer):
             return Copy(layer, self.rewritten(layer, arguments), False)
         return Copy(layer, copy_layer(layer), False)
+
+
+def put_before(
+    layer: Any, arguments: Arguments, make: Callable[[], Any]
+) -> Arguments:
+    """The arguments of a call with another layer in front of it.
+
+    Args:
+        layer: The layer that is called.
+        arguments: Its `(args, kwargs)`.
+        make: Function that makes the other layer, if there are features for
+            it.
+    """
+    features = first_features(layer, arguments)
+    if features is None:
+        return arguments
+    return replace(layer, arguments, features, make()(features))
 
 
 def mixing_layers(model: keras.Model) -> list[Any]:

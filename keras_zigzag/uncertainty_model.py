@@ -252,10 +252,20 @@ class UncertaintyModel(keras.Model):
             self.check_loss(loss)
         super().compile(optimizer, loss, *args, **kwargs)
 
+    def get_compile_config(self) -> Any:
+        config = super().get_compile_config()
+        if not config:
+            return config
+        return config | {"optimizer_is_built": self.optimizer.built}
+
     def compile_from_config(self, config: dict[str, Any]) -> None:
+        config = dict(config)
+        # Otherwise it would wait for the state of an optimizer that had none.
+        is_built = config.pop("optimizer_is_built", True)
         config = keras.saving.deserialize_keras_object(config)
         self.compile(**config)
-        self.optimizer.build(self.trainable_variables)
+        if is_built:
+            self.optimizer.build(self.trainable_variables)
 
     def export(
         self,

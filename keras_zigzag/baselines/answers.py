@@ -195,6 +195,25 @@ class Answers:
             return dict(zip(self.prior.output_names, losses, strict=True))
         return self.pack(losses)
 
+    def plain_loss(self, loss: Any, targets: Any, outputs: Any) -> Tensor:
+        """The sum of the losses of a batch, which Keras takes no note of.
+
+        Args:
+            loss: As of `compile`.
+            targets: Targets.
+            outputs: What `outputs` returns.
+        """
+        total = 0.0
+        for one, wanted, leaf in zip(
+            self.flat_loss(loss),
+            self.flat_targets(targets),
+            self.flat(self.for_loss(outputs)),
+            strict=True,
+        ):
+            if one is not None:
+                total += ops.sum(keras.losses.get(one)(wanted, leaf))
+        return total
+
     def flat_loss(self, loss: Any) -> list[Any]:
         """The loss of each output, in the order of the outputs."""
         if isinstance(self.prior, JointPrior):

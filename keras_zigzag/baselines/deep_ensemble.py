@@ -6,6 +6,11 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_zigzag.baselines.adversarial import (
+    FastGradientSign,
+    check_epsilon,
+    sizes_of,
+)
 from keras_zigzag.baselines.answering_model import AnsweringModel
 from keras_zigzag.baselines.answers import Answers, prediction_of
 from keras_zigzag.baselines.bases import (
@@ -24,11 +29,13 @@ from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.one_by_one import (
     Member,
     MemberFolder,
+    attacked,
     train_one_by_one,
+    with_metrics_of_first_half,
 )
-from keras_zigzag.baselines.passes import check_readable_again
+from keras_zigzag.baselines.passes import batches, check_readable_again
 from keras_zigzag.baselines.seeding import fresh_model, seeded
-from keras_zigzag.batches import LossInputs, rows_of
+from keras_zigzag.batches import LossInputs, TrainingInputs, rows_of
 from keras_zigzag.checks import is_data
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import (
@@ -74,6 +81,10 @@ class DeepEnsemble(AnsweringModel):
         variance: Boolean. Whether members of a regression have the outputs
             `[prediction, [log-variances]]`. Defaults to `False`.
         seed: Integer. Seed of the orders of the samples. Defaults to `None`.
+        adversarial: Float in `[0, 1)`. Size of the step to adversarial
+            samples, as a part of the range of each feature in what `fit` is
+            given; the members then learn on them as much as on the samples.
+            The authors take 0.01. Defaults to `0.0`, for none.
         **kwargs: Arguments of `keras.Model`.
 
     Raises:
@@ -96,9 +107,11 @@ class DeepEnsemble(AnsweringModel):
         score: Any = None,
         variance: bool = False,
         seed: int | None = None,
+        adversarial: float = 0.0,
         **kwargs: Any,
     ):
         check_options(kwargs, DeepEnsemble)
+        check_epsilon(adversarial)
         _check_members(members)
         kwargs.setdefault("dtype", members[0].dtype_policy)
         super().__init__(**kwargs)
@@ -110,11 +123,17 @@ class DeepEnsemble(AnsweringModel):
         self.score = score
         self.variance = variance
         self.seed = seed
+        self.adversarial = adversarial
         first = functional_view(members[0])
         if variance:
             first = keras.Model(first.input, first.output[0])
         self.use_answers(Answers(first, task, variance=variance))
         self._mixture = Mixture(self.answers, score, len(members))
+        self.attack = None
+        if adversarial:
+            self.attack = FastGradientSign(
+                adversarial, sizes_of(first.input), name="attack"
+            )
         self.built = True
 
     @classmethod
@@ -237,7 +256,26 @@ class DeepEnsemble(AnsweringModel):
             x, y = MemberInputs((x,) * size), (y,) * size
             if sample_weight is not None:
                 sample_weight = (sample_weight,) * size
-        return LossInputs(x), y, sample_weight
+        if self.attack is None:
+            return LossInputs(x), y, sample_weight
+        weights = sample_weight or (None,) * len(self.members)
+        pairs = [
+            attacked(self, member, self.attack, *batch)
+            for member, batch in zip(
+                self.members,
+                zip(x.members, y, weights, strict=True),
+                strict=True,
+            )
+        ]
+        members, y, weights = map(tuple, zip(*pairs, strict=True))
+        if sample_weight is None:
+            weights = None
+        return with_metrics_of_first_half(MemberInputs(members), y, weights)
+
+    def call_training(
+        self, inputs: TrainingInputs, training: bool | None = None
+    ) -> Any:
+        return self.call_loss(inputs.inputs, training)
 
     def compute_loss(
         self,
@@ -276,10 +314,7 @@ class DeepEnsemble(AnsweringModel):
         weights = sample_weight or (None,) * len(self.members)
         for index, outputs in enumerate(y_pred.members):
             results = super().compute_metrics(
-                x.members[index],
-                y[index],
-                outputs,
-                weights[index],
+                x.members[index], y[index], outputs, weights[index]
             )
         return results
 
@@ -333,6 +368,7 @@ class DeepEnsemble(AnsweringModel):
                 "Call `compile` before `fit_one_by_one`. Received: an "
                 "ensemble that is not compiled."
             )
+        self._adapt_attack(x, options)
         generators = self._generators()
         callbacks = options.pop("callbacks", None) or []
 
@@ -352,6 +388,7 @@ class DeepEnsemble(AnsweringModel):
                 "num_members": len(self.members),
                 "seed": self.seed,
                 "task": self.task,
+                "adversarial": self.adversarial,
                 "shapes": shapes,
             }
             folder = MemberFolder(backup_dir, which)
@@ -360,6 +397,7 @@ class DeepEnsemble(AnsweringModel):
     def training_data(
         self, x: Any, y: Any, options: dict[str, Any]
     ) -> tuple[Any, Any, dict[str, Any]]:
+        self._adapt_attack(x, options)
         generators = self._generators()
         return self._in_orders(x, y, options, generators, MemberBatches)
 
@@ -399,8 +437,19 @@ class DeepEnsemble(AnsweringModel):
             [self._outputs(each, inputs, training) for each in self.members]
         )
 
+    def _adapt_attack(self, x: Any, options: dict[str, Any]) -> None:
+        if self.attack is None:
+            return
+        check_readable_again(x, "`fit` without `adversarial`")
+        data = batches(
+            x,
+            batch_size=options.get("batch_size"),
+            steps=options.get("steps_per_epoch"),
+        )
+        self.attack.adapt(inputs for inputs, _, _ in data)
+
     def _alone(self, member: keras.Model) -> Member:
-        model = Member(member, self.task, self.answers)
+        model = Member(member, self.task, self.answers, self.attack)
         arguments = self._compile_arguments
         optimizer = type(self.optimizer).from_config(
             self.optimizer.get_config()

@@ -7,8 +7,7 @@ from keras import ops
 
 from keras_zigzag.baselines.moments import Moments
 from keras_zigzag.graphs import is_graph_model
-from keras_zigzag.rewriting import Rewriting
-from keras_zigzag.wide_layer import first_features, replace
+from keras_zigzag.rewriting import Rewriting, put_before
 
 MULTIPLICATIVE = (
     "Dropout",
@@ -73,14 +72,13 @@ class DropoutBefore(Rewriting):
         self.names: list[str] = []
 
     def called(self, layer: Any, copy: Any, args: tuple, kwargs: dict) -> Any:
-        features = first_features(layer, (args, kwargs))
-        if layer in self.targets and features is not None:
+        def make() -> Any:
             name = f"{layer.name}_dropout_{len(self.names)}"
             self.names.append(name)
-            dropout = keras.layers.Dropout(
+            return keras.layers.Dropout(
                 self.rate, dtype=layer.dtype_policy, name=name
             )
-            args, kwargs = replace(
-                layer, (args, kwargs), features, dropout(features)
-            )
+
+        if layer in self.targets:
+            args, kwargs = put_before(layer, (args, kwargs), make)
         return copy(*args, **kwargs)

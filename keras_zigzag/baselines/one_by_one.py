@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import keras
+from keras import ops
 
+from keras_zigzag.baselines.adversarial import FastGradientSign
+from keras_zigzag.baselines.answering_model import AnsweringModel
 from keras_zigzag.baselines.answers import Answers
 from keras_zigzag.baselines.network_model import NetworkModel
+from keras_zigzag.batches import TrainingInputs
 
 SETTINGS = "ensemble.json"
 
@@ -71,11 +75,61 @@ class Member(NetworkModel):
         network: Functional model, the member.
         task: As of the ensemble.
         answers: `Answers` of the ensemble.
+        attack: `FastGradientSign`, or `None`.
     """
 
-    def __init__(self, network: keras.Model, task: Any, answers: Answers):
+    def __init__(
+        self,
+        network: keras.Model,
+        task: Any,
+        answers: Answers,
+        attack: FastGradientSign | None,
+    ):
         super().__init__(network, task, score=None)
         self.use_answers(answers)
+        self.attack = attack
+
+    def training_batch(
+        self, x: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        if self.attack is None:
+            return super().training_batch(x, y, sample_weight)
+        batch = attacked(self, self.network, self.attack, x, y, sample_weight)
+        return with_metrics_of_first_half(*batch)
+
+    def call_training(
+        self, inputs: TrainingInputs, training: bool | None = None
+    ) -> Any:
+        return self.call_loss(inputs.inputs, training)
+
+
+def attacked(
+    model: AnsweringModel,
+    network: keras.Model,
+    attack: FastGradientSign,
+    x: Any,
+    y: Any,
+    sample_weight: Any,
+) -> tuple[Any, Any, Any]:
+    """A batch and behind it the same, moved against one network."""
+
+    def loss(inputs: Any) -> Any:
+        outputs = model.answers.outputs(network(inputs, training=False))
+        return model.answers.plain_loss(model.loss, y, outputs)
+
+    return attack.extended(loss, x, y, sample_weight)
+
+
+def with_metrics_of_first_half(
+    x: Any, y: Any, sample_weight: Any
+) -> tuple[Any, Any, Any]:
+    """A batch for training of which metrics see what the user gave."""
+    size = ops.shape(keras.tree.flatten(y)[0])[0] // 2
+    return (
+        TrainingInputs(x, None, ops.arange(size, dtype="int32")),
+        y,
+        sample_weight,
+    )
 
 
 def train_one_by_one(

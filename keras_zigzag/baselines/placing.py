@@ -6,8 +6,7 @@ import keras
 
 from keras_zigzag.baselines.tiling import Tiling
 from keras_zigzag.graphs import is_graph_model
-from keras_zigzag.rewriting import last_mixing_layers
-from keras_zigzag.wide_layer import first_features, replace
+from keras_zigzag.rewriting import last_mixing_layers, put_before
 
 DROPOUTS = (
     "Dropout",
@@ -58,14 +57,14 @@ class Placing(Tiling):
         return self.placed(layer, True, layer.name)
 
     def sampled(self, layer: Any, copy: Any, args: tuple, kwargs: dict) -> Any:
-        features = first_features(layer, (args, kwargs))
-        if self._is_target(layer) and features is not None:
+        def make() -> Any:
             self.count += 1
             kind = type(self).__name__.lower()
-            new = self.placed(layer, False, f"{layer.name}_{kind}_{self.count}")
-            args, kwargs = replace(
-                layer, (args, kwargs), features, new(features)
-            )
+            name = f"{layer.name}_{kind}_{self.count}"
+            return self.placed(layer, False, name)
+
+        if self._is_target(layer):
+            args, kwargs = put_before(layer, (args, kwargs), make)
         return copy(*args, **kwargs)
 
     def _is_replaced(self, layer: Any) -> bool:

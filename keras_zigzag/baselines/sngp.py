@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_zigzag.baselines import scores
-from keras_zigzag.baselines.answers import Answers, one_per_output
+from keras_zigzag.baselines.answers import Answers, chosen_scores
 from keras_zigzag.baselines.bases import copy_base
 from keras_zigzag.baselines.covariance_update import CovarianceUpdate
 from keras_zigzag.baselines.distance_aware import distance_aware, last_dense
@@ -106,7 +106,7 @@ class SNGP(NetworkModel):
         self._processes = _processes(network)
         base_part = keras.Model(network.input, network.output[0])
         self.use_answers(Answers(base_part, task))
-        self._scores = _scores(score, self.answers)
+        self._scores = chosen_scores(score, self.answers, SCORES)
 
     @classmethod
     def from_model(
@@ -187,7 +187,7 @@ class SNGP(NetworkModel):
         _check_factor(mean_field_factor)
         model = open_end(copy_base(base))
         answers = Answers(model, task)
-        _scores(score, answers)
+        chosen_scores(score, answers, SCORES)
         if seed is None:
             seed = random.randint(1, 2**31)
         shared = {
@@ -377,20 +377,6 @@ def _of_task(
         "mean_field_factor": 0.0 if is_value else float(mean_field_factor),
         "likelihood": "binary_logistic" if is_logistic else "gaussian",
     }
-
-
-def _scores(score: Any, answers: Answers) -> list[str]:
-    chosen = []
-    for task, name in zip(
-        answers.tasks, one_per_output(score, answers, "score"), strict=True
-    ):
-        if name is not None and name not in SCORES[task]:
-            raise ValueError(
-                f"Unknown score for a {task} output. Expected one of "
-                f"{list(SCORES[task])}. Received: score={name!r}"
-            )
-        chosen.append(name or SCORES[task][0])
-    return chosen
 
 
 def _check_numbers(**numbers: float | None) -> None:

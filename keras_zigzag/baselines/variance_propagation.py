@@ -5,7 +5,7 @@ import keras
 from keras import ops
 
 from keras_zigzag.baselines import scores
-from keras_zigzag.baselines.answers import Answers, one_per_output
+from keras_zigzag.baselines.answers import Answers, chosen_scores
 from keras_zigzag.baselines.bases import check_graph
 from keras_zigzag.baselines.moment_noise import DropoutBefore, noise_names
 from keras_zigzag.baselines.moments import Moments, quadrature, softmax
@@ -96,7 +96,7 @@ class VariancePropagation(NetworkModel):
         self.noise = None if noise is None else list(noise)
         _check_names(self.noise, network)
         self.use_answers(Answers(functional_view(network), task))
-        self._scores = _scores(score, self.answers)
+        self._scores = chosen_scores(score, self.answers, SCORES)
         self._propagation = Propagation(network, self.noise)
         _check_reached(self._propagation.reached(), self.answers)
 
@@ -246,17 +246,3 @@ def _check_reached(reached: list[bool], answers: Answers) -> None:
             "Give a larger number of `layers` to `from_model`, or `noise` "
             "that comes before them."
         )
-
-
-def _scores(score: Any, answers: Answers) -> list[str]:
-    chosen = []
-    for task, name in zip(
-        answers.tasks, one_per_output(score, answers, "score"), strict=True
-    ):
-        if name is not None and name not in SCORES[task]:
-            raise ValueError(
-                f"Unknown score for a {task} output. Expected one of "
-                f"{list(SCORES[task])}. Received: score={name!r}"
-            )
-        chosen.append(name or SCORES[task][0])
-    return chosen

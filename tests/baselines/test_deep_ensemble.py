@@ -137,6 +137,77 @@ def test_one_by_one_needs_data_that_can_be_read_again():
         ensemble.fit_one_by_one(toys.features(), toys.labels())
 
 
+def adversarial(base, x, epsilon=0.1):
+    ensemble = DeepEnsemble.from_model(
+        base, "regression", 2, variance=False, adversarial=epsilon, seed=0
+    )
+    ensemble.compile("sgd", "mse", metrics=["mse"])
+    ensemble.attack.adapt([x])
+    return ensemble
+
+
+def test_adversarial_samples_are_those_of_the_gradient_by_hand():
+    inputs = keras.Input((4,))
+    base = keras.Model(inputs, layers.Dense(1)(inputs))
+    x, y = toys.features(), toys.values()
+    ensemble = adversarial(base, x)
+    weight = np.ones(24, "float32")
+    batch, targets, weights = ensemble.training_batch(x, y, weight)
+    for index, member in enumerate(ensemble.members):
+        kernel, bias = toys.weights_of(member)
+        slope = 2 * (x @ kernel + bias - y) * kernel[:, 0]
+        expected = x + 0.1 * np.ptp(x, axis=0) * np.sign(slope)
+        moved = keras.ops.convert_to_numpy(batch.inputs.members[index])
+        np.testing.assert_array_equal(moved[:24], x)
+        np.testing.assert_allclose(moved[24:], expected, rtol=1e-5, atol=1e-6)
+        given = keras.ops.convert_to_numpy(targets[index])
+        np.testing.assert_array_equal(given, np.concatenate([y, y]))
+        assert weights[index].shape == (48,)
+
+
+def test_adversarial_training_sees_both_and_metrics_the_samples():
+    base, x, y = toys.mlp(1, None), toys.features(), toys.values()
+    ensemble = adversarial(base, x)
+    (batch, *_), before = ensemble.training_batch(x, y), []
+    for index, member in enumerate(ensemble.members):
+        each = keras.ops.convert_to_numpy(batch.inputs.members[index])
+        answer = member.predict(each, verbose=0)
+        before.append((answer - np.concatenate([y, y])) ** 2)
+    logs = ensemble.fit(x, y, batch_size=24, shuffle=False, verbose=0).history
+    found = [value for name, (value,) in logs.items() if name != "loss"]
+    assert logs["loss"][0] == pytest.approx(np.mean(before), rel=1e-4)
+    clean = [np.mean(each[:24]) for each in before]
+    assert found == [pytest.approx(np.mean(clean), rel=1e-4)]
+
+
+@pytest.mark.parametrize("way", ["fit", "fit_one_by_one"])
+def test_adversarial_training_in_all_ways(way, tmp_path):
+    task = {"kind": "classification", "size": "regression"}
+    ensemble = DeepEnsemble.from_model(
+        toys.two_outputs(), task, 2, adversarial=0.01
+    )
+    ensemble.compile("adam", {"kind": CROSSENTROPY}, metrics={"size": "mse"})
+    x, y = toys.features(), {"kind": toys.labels(), "size": toys.values()}
+    getattr(ensemble, way)(x, y, validation_split=0.25, verbose=0)
+    np.testing.assert_allclose(
+        ensemble.attack.ranges[0], np.ptp(x, axis=0), rtol=1e-5
+    )
+    ensemble.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    expected = ensemble.predict(x, verbose=0)["uncertainty"]["size"]
+    found = loaded.predict(x, verbose=0)["uncertainty"]["size"]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    loaded.fit(x, y, verbose=0)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1, "much", True])
+def test_steps_that_are_none(value):
+    with pytest.raises(ValueError, match=f"adversarial={value!r}"):
+        DeepEnsemble.from_model(
+            toys.mlp(), "classification", 2, adversarial=value
+        )
+
+
 def trained_models(outputs=3, activation="softmax", size=3):
     return [
         toys.randomise(toys.mlp(outputs, activation), seed)

@@ -106,6 +106,15 @@ def test_training_goes_on_after_loading(tmp_path):
         np.testing.assert_allclose(logs[0][name], logs[1][name], rtol=1e-5)
 
 
+def test_saved_between_compile_and_fit(tmp_path):
+    model = classifier()
+    model.compile("adam", "sparse_categorical_crossentropy")
+    # A warning of Keras about the optimizer would be an error here.
+    loaded = saved_and_loaded(model, tmp_path)
+    assert not loaded.optimizer.built
+    loaded.fit(*class_data(8), verbose=0)
+
+
 def test_weights_are_stored_once():
     model = linear()
     names = [weight.path for weight in model.weights]
