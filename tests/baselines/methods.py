@@ -91,17 +91,17 @@ USUAL = {
 }
 
 
-def every(*tasks):
+def every(*tasks, quick_on=("tensorflow",)):
     """Parameters `name, task` of all methods.
 
-    Where a method has several tasks, the ones after the first are slow on
-    JAX and PyTorch.
+    Where a method has several tasks, the ones after the first are slow but
+    on some backends.
     """
     parameters = []
     for name, method in METHODS.items():
         wanted = [task for task in method.tasks if task in (tasks or BOTH)]
         for index, task in enumerate(wanted):
-            marks = [pytest.mark.slow_but_on("tensorflow")] if index else []
+            marks = [pytest.mark.slow_but_on(*quick_on)] if index else []
             parameters.append(
                 pytest.param(name, task, marks=marks, id=f"{name}-{task}")
             )
@@ -115,8 +115,16 @@ def base_and_data(task):
     return toys.mlp(1, None), toys.features(), toys.values()
 
 
-def made(name, task, base=None):
-    """The model of a method, compiled."""
+def made(name, task, base=None, eager=False):
+    """The model of a method, compiled.
+
+    Args:
+        name: String.
+        task: String.
+        base: Base model. Defaults to that of `base_and_data`.
+        eager: Boolean. Whether TensorFlow, which takes seconds for a graph,
+            does without.
+    """
     method = METHODS[name]
     model = method.make(base or base_and_data(task)[0], task)
     if hasattr(model, "adapt") and task == "regression":
@@ -126,5 +134,6 @@ def made(name, task, base=None):
         keras.optimizers.Adam(0.01),
         method.losses.get(task, loss),
         metrics=[metric],
+        run_eagerly=eager and keras.backend.backend() == "tensorflow",
     )
     return model

@@ -41,7 +41,7 @@ def test_trains_predicts_and_loads(name, task, tmp_path):
     toys.check_loaded(model, x, y, tmp_path)
 
 
-@every()
+@every(quick_on=())
 def test_a_weight_of_zero_is_no_sample(name, task):
     base, x, y = base_and_data(task)
     weight = np.array([1.0, 0.0] * 12, "float32")
@@ -50,7 +50,7 @@ def test_a_weight_of_zero_is_no_sample(name, task):
         targets = y.copy()
         targets[1::2] = unseen
         keras.utils.set_random_seed(0)
-        model = made(name, task, base)
+        model = made(name, task, base, eager=True)
         model.fit(x, targets, sample_weight=weight, shuffle=False, verbose=0)
         answers.append(model.predict(x, verbose=0))
     for key in ("prediction", "uncertainty"):
@@ -65,7 +65,7 @@ def test_seeds_reproduce(name, task):
     for seed in (1, 1, 2):
         keras.utils.set_random_seed(seed)
         base, x, y = base_and_data(task)
-        model = made(name, task, base)
+        model = made(name, task, base, eager=True)
         model.fit(x, y, batch_size=8, verbose=0)
         answers.append(model.predict(x, verbose=0)["uncertainty"])
     np.testing.assert_allclose(answers[0], answers[1], rtol=1e-4, atol=1e-5)
@@ -75,7 +75,7 @@ def test_seeds_reproduce(name, task):
 @every("regression")
 def test_mixed_precision(name, task):
     base = toys.mlp(1, None, dtype="mixed_float16")
-    model = made(name, task, base)
+    model = made(name, task, base, eager=True)
     x, y = toys.features(), toys.values()
     logs = model.fit(x, y, verbose=0).history
     assert np.isfinite(logs["loss"]).all()
@@ -88,7 +88,7 @@ def test_mixed_precision(name, task):
 @every("classification")
 def test_a_bad_sample_never_looks_certain(name, task):
     base, x, y = base_and_data(task)
-    model = made(name, task, base)
+    model = made(name, task, base, eager=True)
     x = x[:6].copy()
     x[2, 0], x[4, 1] = np.nan, np.inf
     out = model.predict(x, verbose=0)["uncertainty"]
