@@ -20,6 +20,38 @@ def check_not_empty(x: Any) -> None:
             )
 
 
+def check_same_size(**parts: Any) -> None:
+    """Raises a `ValueError` unless arrays have as many samples as others.
+
+    Args:
+        **parts: Structures of arrays, or `None`, by what they are called.
+    """
+    sizes = {
+        name: sorted({len(leaf) for leaf in keras.tree.flatten(part)})
+        for name, part in parts.items()
+        if part is not None
+    }
+    if len({size for found in sizes.values() for size in found}) > 1:
+        given = ", ".join(f"{name}: {found}" for name, found in sizes.items())
+        raise ValueError(
+            "All arrays must have as many samples. "
+            f"Received: numbers of samples {given}."
+        )
+
+
+def check_finite(x: Any) -> None:
+    """Raises a `ValueError` for arrays of inputs with NaN or infinity."""
+    for leaf in keras.tree.flatten(x) if is_data(x) else []:
+        values = as_array(leaf)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            bad = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+            raise ValueError(
+                "Inputs that something is fitted to must be finite. Received: "
+                f"NaN or infinity in {bad.sum()} of {len(values)} samples, "
+                f"first in sample {bad.argmax()}."
+            )
+
+
 def checked_data(check: Callable[[Any], None], x: Any, y: Any = None) -> Any:
     """Checks what can be checked before training starts.
 

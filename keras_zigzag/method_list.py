@@ -33,14 +33,30 @@ class Method(NamedTuple):
     url: str
 
 
-def methods() -> dict[str, Method]:
+class MethodList(dict[str, Method]):
+    """Methods by the names of their classes, shown as a Markdown table."""
+
+    def __repr__(self) -> str:
+        columns = [name for name in Method._fields if name != "url"]
+        rows = [["method", *columns[1:]], ["---"] * len(columns)]
+        for name, method in self.items():
+            cells = [getattr(method, column) for column in columns[2:]]
+            rows.append([name, ", ".join(method.tasks), *cells])
+        return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+    def _repr_markdown_(self) -> str:
+        return repr(self)
+
+
+def methods() -> MethodList:
     """All methods of the package, ZigZag first, in the order of its paper.
 
     Which of them to trust differs from task to task; this says what there is
     to be compared.
 
     Returns:
-        Dictionary from the name of a class to a `Method`.
+        Dictionary from the name of a class to a `Method`, which prints as a
+        table.
 
     Example:
 
@@ -51,7 +67,7 @@ def methods() -> dict[str, Method]:
     ...     base, task="classification"
     ... )
     """
-    return {method.model.__name__: method for method in _METHODS}
+    return MethodList({one.model.__name__: one for one in _METHODS})
 
 
 def _arxiv(number: str) -> str:
@@ -135,7 +151,7 @@ _METHODS = (
         ANY,
         "a second, short training on the features",
         "squared norm of the certificates of the features",
-        "1",
+        "1, and num_steps (4000) steps on the features",
         "1",
         "Tagasovska & Lopez-Paz, 2019",
         _arxiv("1811.00908"),
@@ -146,7 +162,7 @@ _METHODS = (
         "a model that ends in a Dense layer",
         "entropy of the mean-field probabilities; standard deviation in a "
         "regression",
-        "1, and the power iterations",
+        "1, the power iterations and a matrix of num_features² per batch",
         "1",
         "Liu et al., 2020",
         _arxiv("2006.10108"),
@@ -155,7 +171,8 @@ _METHODS = (
         baselines.VariancePropagation,
         ANY,
         "dropout in the model, or a place to put it; layers with a rule",
-        "propagated variance",
+        "entropy of the propagated probabilities; propagated standard "
+        "deviation in a regression",
         "1",
         "1 to 3, from the first noise on",
         "Postels et al., 2019",

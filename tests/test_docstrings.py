@@ -95,6 +95,7 @@ def namespace(trained):
         "y_train": labels,
         "x_val": x,
         "x_test": x,
+        "y_test": labels,
     }
 
 

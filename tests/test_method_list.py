@@ -24,3 +24,10 @@ def test_each_says_what_it_is():
         # Its documentation names the paper.
         year = method.reference[-4:]
         assert year in inspect.getdoc(method.model), name
+
+
+def test_it_prints_as_a_table():
+    header, rule, *rows = repr(kz.methods()).splitlines()
+    assert header.startswith("| method | tasks | needs | returns |")
+    assert len({line.count("|") for line in (header, rule, *rows)}) == 1
+    assert [row.split(" | ")[0][2:] for row in rows] == list(kz.methods())

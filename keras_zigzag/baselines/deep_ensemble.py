@@ -36,7 +36,7 @@ from keras_zigzag.baselines.one_by_one import (
 from keras_zigzag.baselines.passes import batches, check_readable_again
 from keras_zigzag.baselines.seeding import fresh_model, seeded
 from keras_zigzag.batches import LossInputs, TrainingInputs, rows_of
-from keras_zigzag.checks import is_data
+from keras_zigzag.checks import check_same_size, is_data
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import (
     check_options,
@@ -285,9 +285,11 @@ class DeepEnsemble(AnsweringModel):
         sample_weight: Any = None,
         training: bool = True,
     ) -> Tensor:
-        if not isinstance(y_pred, MemberOutputs):
-            return super().compute_loss(x, y, y_pred, sample_weight, training)
         size = len(self.members)
+        if not isinstance(y_pred, MemberOutputs):
+            loss = super().compute_loss(x, y, y_pred, sample_weight, training)
+            # The mean over the members, as in training.
+            return loss - sum(self.losses) * (1.0 - 1.0 / size)
         weights = sample_weight or (None,) * size
         outputs = y_pred.members
         # The terms of regularisers and of `add_loss` of all members come with
@@ -478,6 +480,7 @@ class DeepEnsemble(AnsweringModel):
                     "Give `sample_weight` or `class_weight`. Received: both."
                 )
             weight = _weights_of_classes(y, classes)
+        check_same_size(x=x, y=y, sample_weight=weight)
         data = (x, y, weight)
         if split and options.get("validation_data") is None:
             size = len(keras.tree.flatten(x)[0])

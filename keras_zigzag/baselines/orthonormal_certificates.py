@@ -1,4 +1,5 @@
 import random
+import warnings
 from typing import Any
 
 import keras
@@ -22,6 +23,7 @@ from keras_zigzag.baselines.passes import (
     training_inputs,
 )
 from keras_zigzag.baselines.standardizing import Standardization, moments
+from keras_zigzag.checks import check_finite
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import fit_options
 
@@ -41,6 +43,9 @@ class OrthonormalCertificates(NetworkModel):
     orthonormal; their best are the directions in which the features of the
     training set vary least. Before that the certificates are random
     directions.
+
+    A checkpoint that was written during `fit` has certificates that are not
+    trained: after loading it, call `fit_certificates`.
 
     Make one with `OrthonormalCertificates.from_model`.
 
@@ -71,6 +76,7 @@ class OrthonormalCertificates(NetworkModel):
     >>> model = keras_zigzag.baselines.OrthonormalCertificates.from_model(
     ...     base, task="classification", num_certificates=2
     ... )
+    >>> model.fit_certificates(x_train)
     >>> model.predict(x_test, verbose=0)["uncertainty"].shape
     (8,)
     """
@@ -213,11 +219,31 @@ class OrthonormalCertificates(NetworkModel):
         score = ops.sum(ops.square(answers), axis=-1)
         return prediction, self.answers.at_each_place(score, prediction)
 
+    def predict(self, x: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        self._warn_unless_fitted()
+        return super().predict(x, *args, **kwargs)
+
+    def export(self, *args: Any, **kwargs: Any) -> None:
+        self._warn_unless_fitted()
+        super().export(*args, **kwargs)
+
+    def _warn_unless_fitted(self) -> None:
+        if not self.standardize.is_adapted:
+            warnings.warn(
+                "The certificates are random, so the uncertainty means "
+                "nothing: they are trained when `fit` ends, and not yet in a "
+                "checkpoint that was written before. Call "
+                "`fit_certificates(x_train)`.",
+                stacklevel=3,
+            )
+
     def fit(
         self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
         options = fit_options(args, kwargs)
         check_readable_again(x, "`train_on_batch` and `fit_certificates`")
+        # The certificates would find out when the network is trained.
+        check_finite(x)
         history = super().fit(x, y, **options)
         self.fit_certificates(
             training_inputs(x, options),

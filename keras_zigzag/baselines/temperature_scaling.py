@@ -42,7 +42,8 @@ class TemperatureScaling(NetworkModel):
     it is, 1 at first. It minimises the cross-entropy exactly, and changes how
     sure an answer is, not which it is. The network is trained as the base
     model would be: in training, loss and metrics see what is not calibrated;
-    `evaluate` and `predict` see what is.
+    `evaluate` and `predict` see what is. A checkpoint that was written during
+    `fit` has the temperature of before: after loading it, call `calibrate`.
 
     Make one with `TemperatureScaling.from_model`.
 

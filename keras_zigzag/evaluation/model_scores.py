@@ -84,7 +84,7 @@ def evaluate_uncertainty(
     ...     base, task="classification"
     ... )
     >>> report = keras_zigzag.evaluate_uncertainty(
-    ...     model, (x_test, y_train), ood_data={"far": x_test + 1})
+    ...     model, (x_test, y_test), ood_data={"far": x_test + 1})
     >>> report["far_prevalence"]
     0.5
     """

@@ -7,6 +7,7 @@ from tests.baselines import toys
 from tests.baselines.methods import METHODS
 from tests.export.artifacts import Case, check_artifacts
 
+pytestmark = pytest.mark.filterwarnings("ignore:The certificates are random")
 ON_TENSORFLOW = pytest.mark.slow_but_on("tensorflow")
 
 

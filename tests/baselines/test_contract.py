@@ -11,13 +11,16 @@ from tests.helpers import (
     assert_config_round_trip,
 )
 
-# Labels drawn at random have no best temperature.
-NO_TEMPERATURE = pytest.mark.filterwarnings(
-    "ignore:The network is trained, but its temperature"
-)
+# Labels drawn at random have no best temperature, and what is not trained
+# answers all the same.
+pytestmark = [
+    pytest.mark.filterwarnings(
+        "ignore:The network is trained, but its temperature"
+    ),
+    pytest.mark.filterwarnings("ignore:The certificates are random"),
+]
 
 
-@NO_TEMPERATURE
 @every()
 def test_trains_predicts_and_loads(name, task, tmp_path):
     base, x, y = base_and_data(task)
@@ -95,7 +98,6 @@ def test_a_bad_sample_never_looks_certain(name, task):
     np.testing.assert_array_equal(np.isnan(out), [0, 0, 1, 0, 1, 0])
 
 
-@NO_TEMPERATURE
 @pytest.mark.backend("tensorflow")
 @every("classification")
 def test_two_replicas_and_data_sets(name, task, two_replicas):

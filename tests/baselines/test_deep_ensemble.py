@@ -63,6 +63,36 @@ def test_it_equals_members_trained_alone(start):
     assert logs["loss"][-1] == pytest.approx(np.mean(losses), rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((5, 16, 16), "x: \\[5\\], y: \\[16\\]"),
+        ((16, 16, 5), "weight: \\[5\\]"),
+    ],
+)
+def test_arrays_of_different_lengths(sizes, message):
+    x, y = toys.features(sizes[0]), toys.labels(sizes[1])
+    weight = np.ones(sizes[2], "float32")
+    ensemble = DeepEnsemble.from_model(build, "classification", 2)
+    ensemble.compile("sgd", CROSSENTROPY)
+    with pytest.raises(ValueError, match=message):
+        ensemble.fit(x, y, sample_weight=weight, verbose=0)
+
+
+def test_penalties_count_as_in_one_member():
+    inputs = keras.Input((4,))
+    head = layers.Dense(1, kernel_regularizer=keras.regularizers.L2(1.0))
+    base = keras.Model(inputs, head(inputs))
+    base.compile("sgd", "mse")
+    x, y = toys.features(), toys.values()
+    expected = pytest.approx(base.evaluate(x, y, verbose=0), rel=1e-4)
+    ensemble = DeepEnsemble.from_models([base] * 3, "regression")
+    ensemble.compile(keras.optimizers.SGD(0.0), "mse")
+    logs = ensemble.fit(x, y, validation_data=(x, y), verbose=0).history
+    assert ensemble.evaluate(x, y, verbose=0) == expected
+    assert logs == {"loss": [expected], "val_loss": [expected]}
+
+
 def ready(**options):
     ensemble = DeepEnsemble.from_model(build, "classification", 2, **options)
     ensemble.compile(

@@ -1,3 +1,5 @@
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -7,7 +9,10 @@ from keras_zigzag.baselines import OrthonormalCertificates
 from keras_zigzag.baselines.certificates import Orthonormality
 from tests.baselines import toys
 
-pytestmark = pytest.mark.one_quick_on("jax", "torch")
+pytestmark = [
+    pytest.mark.one_quick_on("jax", "torch"),
+    pytest.mark.filterwarnings("ignore:The certificates are random"),
+]
 
 layers = keras.layers
 CROSSENTROPY = "sparse_categorical_crossentropy"
@@ -292,3 +297,33 @@ def test_bad_networks_and_data():
     model.compile("adam", CROSSENTROPY)
     with pytest.raises(ValueError, match="fit_certificates"):
         model.fit((batch for batch in [(x, y)]), verbose=0)
+
+
+def test_it_says_that_certificates_are_random(tmp_path):
+    x, y = toys.features(), toys.labels()
+    model = OrthonormalCertificates.from_model(
+        toys.mlp(), "classification", num_steps=2
+    )
+    model.compile("adam", "sparse_categorical_crossentropy")
+    path = tmp_path / "model.keras"
+    checkpoint = keras.callbacks.ModelCheckpoint(path)
+    model.fit(x, y, callbacks=[checkpoint], verbose=0)
+    loaded = keras.saving.load_model(path)
+    with pytest.warns(UserWarning, match="fit_certificates"):
+        loaded.predict(x, verbose=0)
+    loaded.fit_certificates(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        loaded.predict(x, verbose=0)
+        model.predict(x, verbose=0)
+
+
+def test_inputs_that_are_not_finite_are_found_before_training():
+    x, y = toys.features(), toys.labels()
+    x[3, 0] = np.nan
+    model = OrthonormalCertificates.from_model(toys.mlp(), "classification")
+    model.compile("adam", "sparse_categorical_crossentropy")
+    before = toys.weights_of(model)
+    with pytest.raises(ValueError, match="1 of 24 samples, first in sample 3"):
+        model.fit(x, y, verbose=0)
+    toys.assert_same(toys.weights_of(model), before)
