@@ -139,30 +139,27 @@ def format_table(reports, costs):
 
 
 def save_figure(path, reports, costs):
+    """One row for each method, from the best detector down."""
     names = sorted(reports, key=lambda name: reports[name]["OOD_roc_auc"])
+    *_, single = costs[SINGLE]
+    panels = {
+        # What is worse than chance has no bar, and says so by its number.
+        "OOD ROC-AUC": ([reports[name]["OOD_roc_auc"] for name in names], 0.5),
+        "rAULC": ([reports[name]["raulc"] for name in names], 0.0),
+        "predict time / single model": (
+            [costs[name][-1] / single for name in names],
+            0.0,
+        ),
+    }
     figure = Figure(figsize=(9, 4.2), dpi=120, layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
-    for key in ("OOD_roc_auc", "raulc"):
-        left.plot(
-            [reports[name][key] for name in names],
-            names,
-            "o",
-            label=f"OOD {METRICS[key]}" if "OOD" in key else METRICS[key],
-        )
-    left.set_xlabel("the further right the better")
-    left.grid(axis="x", alpha=0.3)
-    left.legend()
-    for name in names:
-        *_, seconds = costs[name]
-        point = seconds / costs[SINGLE][-1], reports[name]["OOD_roc_auc"]
-        right.plot(*point, "o", color="tab:blue")
-        right.annotate(
-            name, point, xytext=(4, 3), textcoords="offset points", fontsize=7
-        )
-    right.set_xlabel("predict time, relative to the single model")
-    right.set_ylabel("OOD ROC-AUC")
-    right.margins(x=0.25)
-    right.grid(alpha=0.3)
+    axes = figure.subplots(1, len(panels), sharey=True)
+    for ax, (title, (values, start)) in zip(axes, panels.items(), strict=True):
+        bars = ax.barh(names, [max(v - start, 0) for v in values], left=start)
+        ax.bar_label(bars, [f"{v:.2f}" for v in values], padding=3, fontsize=8)
+        ax.set_title(title, fontsize=10)
+        ax.margins(x=0.18)
+        ax.set_xlim(left=start)
+        ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(path)
 
 

@@ -27,9 +27,10 @@ def check_same_size(**parts: Any) -> None:
         **parts: Structures of arrays, or `None`, by what they are called.
     """
     sizes = {
-        name: sorted({len(leaf) for leaf in keras.tree.flatten(part)})
+        name: sorted(
+            {len(leaf) for leaf in keras.tree.flatten(part) if leaf is not None}
+        )
         for name, part in parts.items()
-        if part is not None
     }
     if len({size for found in sizes.values() for size in found}) > 1:
         given = ", ".join(f"{name}: {found}" for name, found in sizes.items())

@@ -24,6 +24,7 @@ from keras_zigzag.baselines.member_batches import (
     MemberInputs,
     MemberOutputs,
     OneMemberBatches,
+    in_orders,
 )
 from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.one_by_one import (
@@ -35,8 +36,7 @@ from keras_zigzag.baselines.one_by_one import (
 )
 from keras_zigzag.baselines.passes import batches, check_readable_again
 from keras_zigzag.baselines.seeding import fresh_model, seeded
-from keras_zigzag.batches import LossInputs, TrainingInputs, rows_of
-from keras_zigzag.checks import check_same_size, is_data
+from keras_zigzag.batches import LossInputs, TrainingInputs
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import (
     check_options,
@@ -375,7 +375,7 @@ class DeepEnsemble(AnsweringModel):
         callbacks = options.pop("callbacks", None) or []
 
         def fit(index: int, model: Member, more: list[Any]) -> Any:
-            data = self._in_orders(
+            data = in_orders(
                 x, y, options, generators[index : index + 1], OneMemberBatches
             )
             each, targets, its_options = data
@@ -401,7 +401,7 @@ class DeepEnsemble(AnsweringModel):
     ) -> tuple[Any, Any, dict[str, Any]]:
         self._adapt_attack(x, options)
         generators = self._generators()
-        return self._in_orders(x, y, options, generators, MemberBatches)
+        return in_orders(x, y, options, generators, MemberBatches)
 
     def compile(
         self,
@@ -459,38 +459,6 @@ class DeepEnsemble(AnsweringModel):
         model.compile(optimizer, *arguments[0], **arguments[1])
         return model
 
-    def _in_orders(
-        self,
-        x: Any,
-        y: Any,
-        options: dict[str, Any],
-        generators: list[np.random.Generator],
-        kind: type[MemberBatches],
-    ) -> tuple[Any, Any, dict[str, Any]]:
-        """Arrays as a data set with an order for each generator."""
-        if y is None or not is_data(x) or not options.get("shuffle", True):
-            return x, y, options
-        options = dict(options)
-        weight = options.pop("sample_weight", None)
-        classes = options.pop("class_weight", None)
-        split = options.pop("validation_split", 0.0)
-        if classes is not None:
-            if weight is not None:
-                raise ValueError(
-                    "Give `sample_weight` or `class_weight`. Received: both."
-                )
-            weight = _weights_of_classes(y, classes)
-        check_same_size(x=x, y=y, sample_weight=weight)
-        data = (x, y, weight)
-        if split and options.get("validation_data") is None:
-            size = len(keras.tree.flatten(x)[0])
-            first = int(size * (1.0 - split))
-            options["validation_data"] = rows_of(data, slice(first, None))
-            data = rows_of(data, slice(first))
-        batch_size = options.pop("batch_size", None) or 32
-        options["shuffle"] = False
-        return kind(data, batch_size, generators), None, options
-
     def _generators(self) -> list[np.random.Generator]:
         seed = self.seed
         if seed is None:
@@ -544,13 +512,3 @@ def _check_members(members: Any) -> None:
             "The members of an ensemble must have the same outputs. "
             f"Received: members with outputs of the shapes {shapes}."
         )
-
-
-def _weights_of_classes(y: Any, weights: dict[int, float]) -> np.ndarray:
-    labels = np.asarray(y)
-    if labels.ndim > 1:
-        is_one_hot = labels.shape[-1] > 1
-        labels = labels.argmax(-1) if is_one_hot else labels[..., 0]
-    return np.vectorize(lambda label: float(weights.get(int(label), 1.0)))(
-        labels
-    )

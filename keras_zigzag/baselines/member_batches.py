@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_zigzag.checks import as_array
+from keras_zigzag.batches import rows_of
+from keras_zigzag.checks import as_array, check_same_size, is_data
 
 
 class MemberInputs(NamedTuple):
@@ -79,3 +80,56 @@ class OneMemberBatches(MemberBatches):
     def __getitem__(self, index: int) -> tuple:
         x, *rest = super().__getitem__(index)
         return (x.members[0], *(one[0] for one in rest))
+
+
+def in_orders(
+    x: Any,
+    y: Any,
+    options: dict[str, Any],
+    generators: list[np.random.Generator],
+    kind: type[MemberBatches],
+) -> tuple[Any, Any, dict[str, Any]]:
+    """What `fit` is given, with arrays as a data set.
+
+    Args:
+        x: Inputs, or a data set, which stays as it is.
+        y: Targets, or `None`.
+        options: Further arguments of `fit`.
+        generators: List of `np.random.Generator`, one for each member.
+        kind: Class of the data set.
+
+    Returns:
+        Inputs, targets and arguments for `fit`.
+    """
+    if y is None or not is_data(x) or not options.get("shuffle", True):
+        return x, y, options
+    options = dict(options)
+    weight = options.pop("sample_weight", None)
+    classes = options.pop("class_weight", None)
+    split = options.pop("validation_split", 0.0)
+    if classes is not None:
+        if weight is not None:
+            raise ValueError(
+                "Give `sample_weight` or `class_weight`. Received: both."
+            )
+        weight = _weights_of_classes(y, classes)
+    check_same_size(x=x, y=y, sample_weight=weight)
+    data = (x, y, weight)
+    if split and options.get("validation_data") is None:
+        size = len(keras.tree.flatten(x)[0])
+        first = int(size * (1.0 - split))
+        options["validation_data"] = rows_of(data, slice(first, None))
+        data = rows_of(data, slice(first))
+    batch_size = options.pop("batch_size", None) or 32
+    options["shuffle"] = False
+    return kind(data, batch_size, generators), None, options
+
+
+def _weights_of_classes(y: Any, weights: dict[int, float]) -> np.ndarray:
+    labels = np.asarray(y)
+    if labels.ndim > 1:
+        is_one_hot = labels.shape[-1] > 1
+        labels = labels.argmax(-1) if is_one_hot else labels[..., 0]
+    return np.vectorize(lambda label: float(weights.get(int(label), 1.0)))(
+        labels
+    )
