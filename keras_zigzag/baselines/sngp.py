@@ -16,6 +16,11 @@ from keras_zigzag.baselines.heads import open_end
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.baselines.spectral_normalization import SpectralNormalization
 from keras_zigzag.graphs import functional_view, sublayers
+from keras_zigzag.number_checks import (
+    checked_count,
+    checked_number,
+    checked_seed,
+)
 
 Tensor = Any
 # Of the authors' code: 0.95 for dense layers, 6 for convolutions.
@@ -175,16 +180,19 @@ class SNGP(NetworkModel):
         ...     base, task="regression", num_features=64, ridge_penalty=0.1)
         >>> model.compile("adam", "mse")
         """
-        momentum = None if momentum == -1 else momentum
-        _check_numbers(
-            norm_bound=norm_bound,
-            length_scale=length_scale,
-            amplitude=amplitude,
-            ridge_penalty=ridge_penalty,
+        norm_bound = _positive_or_none("norm_bound", norm_bound)
+        amplitude = _positive_or_none("amplitude", amplitude)
+        length_scale = _positive("length_scale", length_scale)
+        ridge_penalty = _positive("ridge_penalty", ridge_penalty)
+        num_features = checked_count("num_features", num_features)
+        momentum = _checked_momentum(momentum)
+        mean_field_factor = checked_number(
+            "mean_field_factor",
+            mean_field_factor,
+            lambda one: one >= 0,
+            "be a number that is not negative",
         )
-        _check_features(num_features)
-        _check_momentum(momentum)
-        _check_factor(mean_field_factor)
+        seed = checked_seed(seed)
         model = open_end(copy_base(base))
         answers = Answers(model, task)
         chosen_scores(score, answers, SCORES)
@@ -379,38 +387,22 @@ def _of_task(
     }
 
 
-def _check_numbers(**numbers: float | None) -> None:
-    for name, value in numbers.items():
-        if value is not None and not (_is_number(value) and value > 0):
-            raise ValueError(
-                f"`{name}` must be a positive number. "
-                f"Received: {name}={value!r}"
-            )
+def _positive(name: str, value: Any) -> float:
+    return checked_number(
+        name, value, lambda one: one > 0, "be a positive number"
+    )
 
 
-def _check_features(num_features: Any) -> None:
-    if not isinstance(num_features, int) or num_features < 1:
-        raise ValueError(
-            "`num_features` must be a positive integer. "
-            f"Received: num_features={num_features!r}"
-        )
+def _positive_or_none(name: str, value: Any) -> float | None:
+    return None if value is None else _positive(name, value)
 
 
-def _check_momentum(momentum: Any) -> None:
-    if momentum is not None and not (_is_number(momentum) and 0 < momentum < 1):
-        raise ValueError(
-            "`momentum` must lie between 0 and 1, or be `None` for the exact "
-            f"sum over an epoch. Received: momentum={momentum!r}"
-        )
-
-
-def _check_factor(factor: Any) -> None:
-    if not _is_number(factor) or factor < 0:
-        raise ValueError(
-            "`mean_field_factor` must be a number that is not negative. "
-            f"Received: mean_field_factor={factor!r}"
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)
+def _checked_momentum(momentum: Any) -> float | None:
+    if momentum is None or momentum == -1:
+        return None
+    return checked_number(
+        "momentum",
+        momentum,
+        lambda one: 0 < one < 1,
+        "lie between 0 and 1, or be `None` for the exact sum over an epoch",
+    )
