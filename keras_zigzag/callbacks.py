@@ -15,6 +15,7 @@ from keras_zigzag.evaluation.model_outputs import (
 from keras_zigzag.evaluation.model_scores import Evaluation
 from keras_zigzag.evaluation.report import UncertaintyReport
 from keras_zigzag.metrics.inputs import NanPolicy
+from keras_zigzag.number_checks import checked_count
 
 ON_ERROR = ("warn", "raise")
 
@@ -94,17 +95,12 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         nan_policy: NanPolicy = "raise",
     ):
         super().__init__()
-        if not isinstance(frequency, int) or frequency < 1:
-            raise ValueError(
-                "`frequency` must be a positive integer, a number of epochs. "
-                f"Received: frequency={frequency!r}"
-            )
         if on_error not in ON_ERROR:
             raise ValueError(
                 f"`on_error` must be one of {list(ON_ERROR)}. "
                 f"Received: on_error={on_error!r}"
             )
-        self.frequency = frequency
+        self.frequency = checked_count("frequency", frequency)
         self.on_error = on_error
         self.metrics = None if metrics is None else list(metrics)
         self.nan_policy = nan_policy

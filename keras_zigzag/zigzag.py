@@ -9,6 +9,7 @@ from keras_zigzag.batches import TrainingInputs, with_first_rows_again
 from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import check_options, deserialized, input_specs
+from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
@@ -90,20 +91,15 @@ class ZigZagModel(UncertaintyModel):
                 f"Unknown passes. Expected one of {list(PASSES)}. "
                 f"Received: passes={passes!r}"
             )
-        if not isinstance(num_passes, int) or num_passes < 2:
-            raise ValueError(
-                "`num_passes` must be an integer of 2 or more, since the "
-                "uncertainty is the distance of two passes. "
-                f"Received: num_passes={num_passes!r}"
-            )
+        num_passes = checked_count("num_passes", num_passes, least=2)
         self.network = network
         self.prior = resolve(network, prior=prior)
         check_prior_input(network, self.prior)
         self.passes = passes
         self.distance = distances.get(distance)
         self.num_passes = num_passes
-        self.seed = seed
-        self._seed_generator = keras.random.SeedGenerator(seed)
+        self.seed = checked_seed(seed)
+        self._seed_generator = keras.random.SeedGenerator(self.seed)
         self._split = SplitNetwork(network)
         self._check_distance()
         if hasattr(network, "output_names"):

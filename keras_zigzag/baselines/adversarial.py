@@ -9,6 +9,7 @@ from keras import ops
 
 from keras_zigzag.checks import as_array
 from keras_zigzag.graphs import is_float
+from keras_zigzag.number_checks import checked_number
 
 Tensor = Any
 Batch = tuple[Any, Any, Any]
@@ -131,13 +132,14 @@ def sizes_of(inputs: Any) -> list[int]:
     ]
 
 
-def check_epsilon(value: Any) -> None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not 0 <= value < 1:
-        raise ValueError(
-            "`adversarial` must be a number from 0, for none, to less than 1, "
-            f"the whole range of a feature. Received: adversarial={value!r}"
-        )
+def checked_epsilon(value: Any) -> float:
+    return checked_number(
+        "adversarial",
+        value,
+        lambda epsilon: 0 <= epsilon < 1,
+        "be a number from 0, for none, to less than 1, the whole range of a "
+        "feature",
+    )
 
 
 def input_gradients(

@@ -21,6 +21,7 @@ from keras_zigzag.baselines.standardizing import (
 from keras_zigzag.checks import as_array
 from keras_zigzag.graphs import functional_view, is_float, sublayers
 from keras_zigzag.model_config import deserialized, fit_options
+from keras_zigzag.number_checks import checked_count
 
 Tensor = Any
 ERRORS = {
@@ -140,7 +141,7 @@ class AutoencoderError(NetworkModel):
         """
         network = functional_view(copy_base(base))
         (tensor,) = _inputs(network)
-        _check_code_size(code_size, autoencoder)
+        code_size = _checked_code_size(code_size, autoencoder)
         with _named():
             if autoencoder is None:
                 autoencoder = hourglass(tensor.shape[1:], code_size)
@@ -283,20 +284,16 @@ def _check_autoencoder(autoencoder: keras.Model, tensor: Any) -> None:
         )
 
 
-def _check_code_size(code_size: Any, autoencoder: Any) -> None:
+def _checked_code_size(code_size: Any, autoencoder: Any) -> int | None:
     if code_size is None:
-        return
+        return None
     if autoencoder is not None:
         raise ValueError(
             "An autoencoder of your own has its code. Received: "
             f"code_size={code_size!r} and autoencoder={autoencoder!r}. Give "
             "one of them."
         )
-    if not isinstance(code_size, int) or code_size < 1:
-        raise ValueError(
-            "`code_size` must be a positive integer. "
-            f"Received: code_size={code_size!r}"
-        )
+    return checked_count("code_size", code_size)
 
 
 def _error(score: str | None) -> tuple[Any, Any]:

@@ -7,7 +7,12 @@ from keras import ops
 from keras_zigzag.baselines.bases import check_graph
 from keras_zigzag.baselines.fast_weights import with_fast_weights
 from keras_zigzag.baselines.member_batches import MemberOutputs
-from keras_zigzag.baselines.sampled_model import SampledModel, check_count
+from keras_zigzag.baselines.sampled_model import SampledModel
+from keras_zigzag.number_checks import (
+    checked_count,
+    checked_number,
+    checked_seed,
+)
 
 Tensor = Any
 
@@ -64,7 +69,7 @@ class BatchEnsemble(SampledModel):
         score: Any = None,
         **kwargs: Any,
     ):
-        check_count("num_members", num_members)
+        num_members = checked_count("num_members", num_members)
         super().__init__(network, task, score, num_members, **kwargs)
         self.num_members = num_members
 
@@ -119,14 +124,18 @@ class BatchEnsemble(SampledModel):
         >>> model.compile("adam", "mse")
         """
         check_graph(base)
-        check_count("num_members", num_members)
+        num_members = checked_count("num_members", num_members)
         if layers is not None:
-            check_count("layers", layers)
-        if deviation is not None and not deviation > 0:
-            raise ValueError(
-                "`deviation` must be positive, else all members are equal, or "
-                f"`None` for random signs. Received: deviation={deviation!r}"
+            layers = checked_count("layers", layers)
+        if deviation is not None:
+            deviation = checked_number(
+                "deviation",
+                deviation,
+                lambda one: one > 0,
+                "be positive, else all members are equal, or `None` for "
+                "random signs",
             )
+        seed = checked_seed(seed)
         if seed is None:
             seed = random.randint(1, 2**31)
         network = with_fast_weights(base, num_members, layers, seed, deviation)

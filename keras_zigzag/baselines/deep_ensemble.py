@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_zigzag.baselines.adversarial import (
     FastGradientSign,
-    check_epsilon,
+    checked_epsilon,
     sizes_of,
 )
 from keras_zigzag.baselines.answering_model import AnsweringModel
@@ -45,6 +45,7 @@ from keras_zigzag.model_config import (
     input_specs,
     own_config,
 )
+from keras_zigzag.number_checks import NUM_SEEDS, checked_count, checked_seed
 
 Tensor = Any
 
@@ -111,7 +112,7 @@ class DeepEnsemble(AnsweringModel):
         **kwargs: Any,
     ):
         check_options(kwargs, DeepEnsemble)
-        check_epsilon(adversarial)
+        adversarial = checked_epsilon(adversarial)
         _check_members(members)
         kwargs.setdefault("dtype", members[0].dtype_policy)
         super().__init__(**kwargs)
@@ -122,7 +123,7 @@ class DeepEnsemble(AnsweringModel):
         self.task = task
         self.score = score
         self.variance = variance
-        self.seed = seed
+        self.seed = checked_seed(seed)
         self.adversarial = adversarial
         first = functional_view(members[0])
         if variance:
@@ -177,17 +178,14 @@ class DeepEnsemble(AnsweringModel):
         ...     build, task="regression", num_members=2, seed=0)
         >>> ensemble.compile("adam")
         """
-        if not isinstance(num_members, int) or num_members < 1:
-            raise ValueError(
-                "`num_members` must be a positive integer. "
-                f"Received: num_members={num_members!r}"
-            )
+        num_members = checked_count("num_members", num_members)
+        seed = checked_seed(seed)
         is_builder = callable(base) and not isinstance(base, keras.Model)
         if not is_builder:
             check_graph(base)
         members = []
         for index in range(num_members):
-            state = seeded(None if seed is None else seed + index)
+            state = seeded(_seed_of_member(seed, index))
             with state, _named(index):
                 member = base() if is_builder else fresh_model(base)
                 check_graph(member)
@@ -476,6 +474,10 @@ def _named(index: int) -> Any:
     On PyTorch, Keras would clear the gradients of one weight for each path.
     """
     return keras.name_scope(f"member_{index}")
+
+
+def _seed_of_member(seed: int | None, index: int) -> int | None:
+    return None if seed is None else (seed + index) % NUM_SEEDS
 
 
 def _with_variances(member: Any, task: Any, variance: bool) -> keras.Model:

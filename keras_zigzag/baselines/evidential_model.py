@@ -15,6 +15,7 @@ from keras_zigzag.baselines.evidence import (
 from keras_zigzag.baselines.heads import prediction_part
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.model_config import fit_options
+from keras_zigzag.number_checks import checked_count, checked_number
 
 Tensor = Any
 SCORES = {
@@ -95,8 +96,15 @@ class EvidentialModel(NetworkModel):
         **kwargs: Any,
     ):
         super().__init__(network, task, score, **kwargs)
-        _check_not_negative("annealing_epochs", annealing_epochs)
-        _check_not_negative("coefficient", coefficient)
+        annealing_epochs = checked_count(
+            "annealing_epochs", annealing_epochs, least=0
+        )
+        coefficient = checked_number(
+            "coefficient",
+            coefficient,
+            lambda one: one >= 0,
+            "be a number that is not negative",
+        )
         self.objective = objective
         self.annealing_epochs = annealing_epochs
         self.coefficient = coefficient
@@ -234,11 +242,3 @@ def _checked_score(task: str, name: str | None) -> str:
             f"Received: score={name!r}"
         )
     return name or expected[0]
-
-
-def _check_not_negative(name: str, value: Any) -> None:
-    if not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-        raise ValueError(
-            f"`{name}` must be a number that is not negative. "
-            f"Received: {name}={value!r}"
-        )

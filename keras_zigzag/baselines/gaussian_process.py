@@ -4,7 +4,6 @@ from typing import Any
 import keras
 import numpy as np
 from keras import ops
-from scipy import linalg
 
 Tensor = Any
 
@@ -190,16 +189,20 @@ class GaussianProcess(keras.layers.Wrapper):
             self.information.assign(np.zeros(self.information.shape))
 
     def update_covariance(self) -> None:
-        """Inverts the precision, for the variances from now on."""
+        """Inverts the precision, for the variances from now on.
+
+        Sums in float32 over many samples are rounded, and weights may be
+        negative: what the samples say of a direction counts as nothing where
+        it comes out as less, so no variance exceeds that before any data.
+        """
         information = ops.convert_to_numpy(self.information).astype("float64")
-        identity = np.eye(self.num_features)
-        precision = self.ridge_penalty * identity + information
-        if not np.isfinite(precision).all():
-            self.factor.assign(np.full(precision.shape, np.nan))
+        if not np.isfinite(information).all():
+            self.factor.assign(np.full(information.shape, np.nan))
             return
-        lower = np.linalg.cholesky(precision)
-        inverse = linalg.solve_triangular(lower, identity, lower=True)
-        self.factor.assign(math.sqrt(self.ridge_penalty) * inverse.T)
+        known, directions = np.linalg.eigh((information + information.T) / 2.0)
+        known = np.maximum(known, 0.0)
+        ridge = self.ridge_penalty
+        self.factor.assign(directions * np.sqrt(ridge / (ridge + known)))
 
     def covariance(self) -> np.ndarray:
         """`(num_features, num_features)`, of the linear layer's weights."""

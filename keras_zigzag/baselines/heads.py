@@ -287,10 +287,11 @@ def _with_own_activation(
     if len(calls) > 1:
         raise ValueError(_no_logits(layer, activation))
     layer.activation = keras.activations.linear
-    options = {"dtype": layer.dtype_policy, "name": name}
-    if activation is keras.activations.softmax:
-        return keras.layers.Softmax(**options)(tensor)
-    return keras.layers.Activation(activation, **options)(tensor)
+    # A `Softmax` layer would take a mask of steps for one of classes.
+    own = keras.layers.Activation(
+        activation, dtype=layer.dtype_policy, name=name
+    )
+    return own(tensor)
 
 
 def _only_applies(layer: Any, activation: Any) -> bool:

@@ -8,8 +8,13 @@ from keras_zigzag.baselines.bases import check_graph
 from keras_zigzag.baselines.masks import MAX_SCALE, with_masks
 from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.placing import has_dropout
-from keras_zigzag.baselines.sampled_model import SampledModel, check_count
+from keras_zigzag.baselines.sampled_model import SampledModel
 from keras_zigzag.graphs import functional_view
+from keras_zigzag.number_checks import (
+    checked_count,
+    checked_number,
+    checked_seed,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -66,7 +71,7 @@ class Masksembles(SampledModel):
         score: Any = None,
         **kwargs: Any,
     ):
-        check_count("num_masks", num_masks)
+        num_masks = checked_count("num_masks", num_masks)
         super().__init__(network, task, score, num_masks, **kwargs)
         self.num_masks = num_masks
 
@@ -121,12 +126,13 @@ class Masksembles(SampledModel):
         >>> model.compile("adam", "mse")
         """
         check_graph(base)
-        check_count("num_masks", num_masks)
+        num_masks = checked_count("num_masks", num_masks)
         if layers is not None:
-            check_count("layers", layers)
-        _check_scale(scale, base, task, score)
+            layers = checked_count("layers", layers)
+        scale = _checked_scale(scale, base, task, score)
         if layers is None and not has_dropout(base):
             layers = 1
+        seed = checked_seed(seed)
         if seed is None:
             seed = random.randint(1, 2**31)
         network = with_masks(base, num_masks, scale, layers, seed)
@@ -135,14 +141,17 @@ class Masksembles(SampledModel):
         return cls(network, task, num_masks, score, **kwargs)
 
 
-def _check_scale(scale: Any, base: keras.Model, task: Any, score: Any) -> None:
-    if not isinstance(scale, (int, float)) or not 1 <= scale <= MAX_SCALE:
-        raise ValueError(
-            "`scale` must lie between 1, where all masks are equal, and "
-            f"{MAX_SCALE:g}. Received: scale={scale!r}"
-        )
+def _checked_scale(
+    scale: Any, base: keras.Model, task: Any, score: Any
+) -> float:
+    scale = checked_number(
+        "scale",
+        scale,
+        lambda one: 1 <= one <= MAX_SCALE,
+        f"lie between 1, where all masks are equal, and {MAX_SCALE:g}",
+    )
     if scale > 1:
-        return
+        return scale
     try:
         Mixture(Answers(functional_view(base), task), score, num_samples=1)
     except ValueError as error:
@@ -151,3 +160,4 @@ def _check_scale(scale: Any, base: keras.Model, task: Any, score: Any) -> None:
             f"Give a scale above 1 and up to {MAX_SCALE:g}. "
             f"Received: scale={scale!r}"
         ) from error
+    return scale

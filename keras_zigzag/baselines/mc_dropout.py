@@ -5,8 +5,9 @@ import keras
 
 from keras_zigzag.baselines.bases import check_graph
 from keras_zigzag.baselines.placing import has_dropout
-from keras_zigzag.baselines.sampled_model import SampledModel, check_count
+from keras_zigzag.baselines.sampled_model import SampledModel
 from keras_zigzag.baselines.sampling import with_sampled_dropout
+from keras_zigzag.number_checks import checked_count, checked_rate, checked_seed
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -57,7 +58,7 @@ class MCDropout(SampledModel):
         score: Any = None,
         **kwargs: Any,
     ):
-        check_count("num_samples", num_samples)
+        num_samples = checked_count("num_samples", num_samples)
         super().__init__(network, task, score, num_samples, **kwargs)
         self.num_samples = num_samples
 
@@ -108,16 +109,15 @@ class MCDropout(SampledModel):
         >>> model.compile("adam", "mse")
         """
         check_graph(base)
-        check_count("num_samples", num_samples)
+        num_samples = checked_count("num_samples", num_samples)
         if layers is not None:
-            check_count("layers", layers)
-        if not isinstance(rate, (int, float)) or not 0 < rate < 1:
-            raise ValueError(
-                "`rate` must lie between 0 and 1; at 0 all passes are equal, "
-                f"at 1 nothing is left. Received: rate={rate!r}"
-            )
+            layers = checked_count("layers", layers)
+        rate = checked_rate(
+            rate, "at 0 all passes are equal, at 1 nothing is left"
+        )
         if layers is None and not has_dropout(base):
             layers = 1
+        seed = checked_seed(seed)
         if seed is None:
             seed = random.randint(1, 2**31)
         network = with_sampled_dropout(base, num_samples, layers, rate, seed)

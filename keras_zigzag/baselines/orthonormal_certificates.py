@@ -25,7 +25,12 @@ from keras_zigzag.baselines.passes import (
 from keras_zigzag.baselines.standardizing import Standardization, moments
 from keras_zigzag.checks import check_finite
 from keras_zigzag.graphs import functional_view
-from keras_zigzag.model_config import fit_options
+from keras_zigzag.model_config import check_options, fit_options
+from keras_zigzag.number_checks import (
+    checked_count,
+    checked_number,
+    checked_seed,
+)
 
 Tensor = Any
 
@@ -92,7 +97,12 @@ class OrthonormalCertificates(NetworkModel):
         seed: int | None = None,
         **kwargs: Any,
     ):
-        _check_options(num_certificates, kind, penalty, num_steps)
+        check_options(kwargs, OrthonormalCertificates)
+        _check_kind(kind)
+        if num_certificates is not None:
+            num_certificates = checked_count(
+                "num_certificates", num_certificates
+            )
         super().__init__(network, task, None, **kwargs)
         view = functional_view(network)
         self.use_answers(Answers(view, task))
@@ -101,8 +111,14 @@ class OrthonormalCertificates(NetworkModel):
         _check_number(num_certificates, kind, size)
         self.num_certificates = num_certificates or default_number(kind, size)
         self.kind = kind
-        self.penalty = penalty
-        self.num_steps = num_steps
+        self.penalty = checked_number(
+            "penalty",
+            penalty,
+            lambda one: one > 0,
+            "be above zero, or all certificates would be zero everywhere",
+        )
+        self.num_steps = checked_count("num_steps", num_steps)
+        seed = checked_seed(seed)
         self.seed = random.randint(1, 2**31) if seed is None else seed
         self._scored = keras.Model(network.input, [network.output, features])
         self.standardize = Standardization(name="standardize")
@@ -253,27 +269,11 @@ class OrthonormalCertificates(NetworkModel):
         return history
 
 
-def _check_options(
-    num_certificates: Any, kind: Any, penalty: Any, num_steps: Any
-) -> None:
+def _check_kind(kind: Any) -> None:
     if kind not in KINDS:
         raise ValueError(
             f"Unknown kind. Expected one of {list(KINDS)}. "
             f"Received: kind={kind!r}"
-        )
-    given = {"num_steps": num_steps}
-    if num_certificates is not None:
-        given["num_certificates"] = num_certificates
-    for name, value in given.items():
-        if not isinstance(value, int) or value < 1:
-            raise ValueError(
-                f"`{name}` must be a positive integer. "
-                f"Received: {name}={value!r}"
-            )
-    if not isinstance(penalty, (int, float)) or not penalty > 0:
-        raise ValueError(
-            "`penalty` must be above zero, or all certificates would be zero "
-            f"everywhere. Received: penalty={penalty!r}"
         )
 
 

@@ -55,11 +55,3 @@ class SampledModel(NetworkModel):
             ),
             self.network(inputs, training=training),
         )
-
-
-def check_count(name: str, value: Any) -> None:
-    """Raises a `ValueError` unless it is a positive integer."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(
-            f"`{name}` must be a positive integer. Received: {name}={value!r}"
-        )

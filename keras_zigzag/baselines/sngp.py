@@ -4,6 +4,7 @@ import random
 from typing import Any, NamedTuple
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_zigzag.baselines import scores
@@ -16,11 +17,20 @@ from keras_zigzag.baselines.heads import open_end
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.baselines.spectral_normalization import SpectralNormalization
 from keras_zigzag.graphs import functional_view, sublayers
+from keras_zigzag.number_checks import (
+    checked_count,
+    checked_number,
+    checked_seed,
+)
 
 Tensor = Any
 # Of the authors' code: 0.95 for dense layers, 6 for convolutions.
 NORM_BOUNDS = (0.95, 6.0)
 MEAN_FIELD_FACTOR = math.pi / 8.0
+# The authors' 1024 random features were for 640 and more inputs.
+MOST_FEATURES = 1024
+LEAST_FEATURES = 128
+FEATURES_PER_INPUT = 8
 SCORES = {
     "classification": (
         "predictive_entropy",
@@ -65,6 +75,19 @@ class SNGP(NetworkModel):
     transposed ones included, also in inner models; attention, recurrent and
     embedding layers, and what is inside of wrappers, stay as they are.
     Residual connections keep distances best.
+
+    What to tune, on validation data:
+
+    - `length_scale` first. The kernel compares the features that the last
+      layer reads, so it has to fit their size. With inputs that are far from
+      unit scale, or features much farther apart than `length_scale`, all
+      samples look unrelated: the accuracy falls and the variance is high
+      everywhere. Scale the inputs, or make it larger.
+    - `mean_field_factor`. It flattens the predicted probabilities wherever
+      there is variance, near the training data too: the accuracy stays, but
+      they may be less confident than they are right. Make it smaller then.
+    - `norm_bound`. Too small a bound, over many layers, leaves no
+      distances to tell apart.
 
     Make one with `SNGP.from_model`.
 
@@ -114,7 +137,7 @@ class SNGP(NetworkModel):
         base: keras.Model,
         task: Any,
         norm_bound: float | None = None,
-        num_features: int = 1024,
+        num_features: int | None = None,
         length_scale: float = 2.0,
         amplitude: float | None = None,
         ridge_penalty: float = 1.0,
@@ -136,9 +159,13 @@ class SNGP(NetworkModel):
                 Defaults to `None`: 0.95 for `Dense` layers and 6 for
                 convolutions, as in the authors' code.
             num_features: Integer. Number of random Fourier features; the
-                covariance has its square. Defaults to `1024`.
+                covariance has its square, and so has the cost of a training
+                step. Defaults to `None`: 8 for each input of the last layer,
+                but between 128 and 1024. The authors use 1024 for wide
+                networks.
             length_scale: Float. Of the kernel, on the features that the last
-                layer reads. Defaults to `2.0`.
+                layer reads. Of the order of the distances between them, see
+                the class. Defaults to `2.0`, as in the authors' code.
             amplitude: Float. Standard deviation of the process where nothing
                 is known. Defaults to `None`: 1 in a regression, in the unit
                 of the targets, else `√(num_features / 2)`, with which the
@@ -175,23 +202,26 @@ class SNGP(NetworkModel):
         ...     base, task="regression", num_features=64, ridge_penalty=0.1)
         >>> model.compile("adam", "mse")
         """
-        momentum = None if momentum == -1 else momentum
-        _check_numbers(
-            norm_bound=norm_bound,
-            length_scale=length_scale,
-            amplitude=amplitude,
-            ridge_penalty=ridge_penalty,
+        norm_bound = _positive_or_none("norm_bound", norm_bound)
+        amplitude = _positive_or_none("amplitude", amplitude)
+        length_scale = _positive("length_scale", length_scale)
+        ridge_penalty = _positive("ridge_penalty", ridge_penalty)
+        if num_features is not None:
+            num_features = checked_count("num_features", num_features)
+        momentum = _checked_momentum(momentum)
+        mean_field_factor = checked_number(
+            "mean_field_factor",
+            mean_field_factor,
+            lambda one: one >= 0,
+            "be a number that is not negative",
         )
-        _check_features(num_features)
-        _check_momentum(momentum)
-        _check_factor(mean_field_factor)
+        seed = checked_seed(seed)
         model = open_end(copy_base(base))
         answers = Answers(model, task)
         chosen_scores(score, answers, SCORES)
         if seed is None:
             seed = random.randint(1, 2**31)
         shared = {
-            "num_features": num_features,
             "length_scale": length_scale,
             "ridge_penalty": ridge_penalty,
             "momentum": momentum,
@@ -200,7 +230,9 @@ class SNGP(NetworkModel):
         }
         options = [
             shared
-            | _of_task(each, tensor, num_features, amplitude, mean_field_factor)
+            | _of_output(
+                each, tensor, num_features, amplitude, mean_field_factor
+            )
             for each, tensor in zip(answers.tasks, model.outputs, strict=True)
         ]
         bounds = NORM_BOUNDS if norm_bound is None else (norm_bound,) * 2
@@ -254,6 +286,8 @@ class SNGP(NetworkModel):
         # By name, so that the callbacks can be added to.
         names = list(inspect.signature(keras.Model.fit).parameters)[3:]
         options = dict(zip(names, args, strict=False)) | kwargs
+        _check_weights("sample_weight", options.get("sample_weight"))
+        _check_weights("class_weight", options.get("class_weight"))
         options["callbacks"] = self._with_update(options.get("callbacks"))
         return super().fit(x, y, **options)
 
@@ -360,57 +394,63 @@ def _processes(network: keras.Model) -> list[GaussianProcess]:
     return found
 
 
-def _of_task(
+def _of_output(
     task: str,
     tensor: Any,
-    num_features: int,
+    num_features: int | None,
     amplitude: float | None,
     mean_field_factor: float,
 ) -> dict[str, Any]:
     """The options of a process that depend on its output."""
     is_value = task == "regression"
+    last = last_dense(tensor)
+    if num_features is None:
+        num_features = _enough_features(last.kernel.shape[0])
     if amplitude is None:
         amplitude = 1.0 if is_value else math.sqrt(num_features / 2.0)
-    is_logistic = task == "binary" and last_dense(tensor).units == 1
+    is_logistic = task == "binary" and last.units == 1
     return {
+        "num_features": num_features,
         "amplitude": float(amplitude),
         "mean_field_factor": 0.0 if is_value else float(mean_field_factor),
         "likelihood": "binary_logistic" if is_logistic else "gaussian",
     }
 
 
-def _check_numbers(**numbers: float | None) -> None:
-    for name, value in numbers.items():
-        if value is not None and not (_is_number(value) and value > 0):
+def _positive(name: str, value: Any) -> float:
+    return checked_number(
+        name, value, lambda one: one > 0, "be a positive number"
+    )
+
+
+def _positive_or_none(name: str, value: Any) -> float | None:
+    return None if value is None else _positive(name, value)
+
+
+def _checked_momentum(momentum: Any) -> float | None:
+    if momentum is None or momentum == -1:
+        return None
+    return checked_number(
+        "momentum",
+        momentum,
+        lambda one: 0 < one < 1,
+        "lie between 0 and 1, or be `None` for the exact sum over an epoch",
+    )
+
+
+def _enough_features(num_inputs: int) -> int:
+    wanted = max(LEAST_FEATURES, FEATURES_PER_INPUT * num_inputs)
+    return min(MOST_FEATURES, wanted)
+
+
+def _check_weights(name: str, weights: Any) -> None:
+    for leaf in keras.tree.flatten(weights):
+        if leaf is None:
+            continue
+        smallest = np.min(ops.convert_to_numpy(leaf), initial=0.0)
+        if smallest < 0:
             raise ValueError(
-                f"`{name}` must be a positive number. "
-                f"Received: {name}={value!r}"
+                f"`{name}` must not be negative: a sample counts in the "
+                "covariance by its weight. Received: the smallest is "
+                f"{smallest}"
             )
-
-
-def _check_features(num_features: Any) -> None:
-    if not isinstance(num_features, int) or num_features < 1:
-        raise ValueError(
-            "`num_features` must be a positive integer. "
-            f"Received: num_features={num_features!r}"
-        )
-
-
-def _check_momentum(momentum: Any) -> None:
-    if momentum is not None and not (_is_number(momentum) and 0 < momentum < 1):
-        raise ValueError(
-            "`momentum` must lie between 0 and 1, or be `None` for the exact "
-            f"sum over an epoch. Received: momentum={momentum!r}"
-        )
-
-
-def _check_factor(factor: Any) -> None:
-    if not _is_number(factor) or factor < 0:
-        raise ValueError(
-            "`mean_field_factor` must be a number that is not negative. "
-            f"Received: mean_field_factor={factor!r}"
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)

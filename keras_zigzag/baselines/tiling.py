@@ -37,14 +37,16 @@ class TileBatch(keras.layers.Layer):
         self.autocast = False
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        is_tiled = self.in_training or not training
-        self._count = self.num_samples if is_tiled else 1
-        return ops.concatenate([inputs] * self._count, axis=0)
+        if training and not self.in_training:
+            # Keras leaves a tensor the mask that it has, and does not ask
+            # `compute_mask`.
+            return inputs
+        return ops.concatenate([inputs] * self.num_samples, axis=0)
 
     def compute_mask(self, inputs: Tensor, mask: Any = None) -> Any:
         if mask is None:
             return None
-        return ops.concatenate([mask] * self._count, axis=0)
+        return ops.concatenate([mask] * self.num_samples, axis=0)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return (None, *input_shape[1:])

@@ -18,6 +18,7 @@ from keras_zigzag.baselines.residuals import ResidualNLL, is_residual_loss
 from keras_zigzag.baselines.seeding import fresh_model, seeded
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import deserialized
+from keras_zigzag.number_checks import checked_seed
 
 Tensor = Any
 SCORES = tuple(scores.OF_VARIANCES)
@@ -137,7 +138,7 @@ class TwoModels(NetworkModel):
         """
         check_graph(base)
         _check_task(task)
-        with seeded(seed), keras.name_scope(SCOPE):
+        with seeded(checked_seed(seed)), keras.name_scope(SCOPE):
             variance_network = _variance_network(base)
         kwargs.setdefault("dtype", base.dtype_policy)
         kwargs.setdefault("name", f"two_{base.name}")

@@ -16,6 +16,7 @@ from keras_zigzag.baselines.propagation import (
     reached_outputs,
 )
 from keras_zigzag.graphs import functional_view
+from keras_zigzag.number_checks import checked_count, checked_rate
 from keras_zigzag.rewriting import last_mixing_layers, mixing_layers
 
 Tensor = Any
@@ -146,7 +147,11 @@ class VariancePropagation(NetworkModel):
         >>> model.compile("adam", "mse")
         """
         check_graph(base)
-        _check_numbers(layers, rate)
+        if layers is not None:
+            layers = checked_count("layers", layers)
+        rate = checked_rate(
+            rate, "at 0 there is no variance, at 1 nothing is left"
+        )
         _check_names(noise, base)
         if layers is None and not (
             noise_names(base) if noise is None else noise
@@ -209,18 +214,6 @@ def _enough_layers(base: keras.Model) -> int:
         "of on the way to each output, and no layer of noise. "
         f"Received: the model {base.name!r}."
     )
-
-
-def _check_numbers(layers: Any, rate: Any) -> None:
-    if layers is not None and (not isinstance(layers, int) or layers < 1):
-        raise ValueError(
-            f"`layers` must be a positive integer. Received: layers={layers!r}"
-        )
-    if not isinstance(rate, (int, float)) or not 0 < rate < 1:
-        raise ValueError(
-            "`rate` must lie between 0 and 1; at 0 there is no variance, at 1 "
-            f"nothing is left. Received: rate={rate!r}"
-        )
 
 
 def _check_names(noise: Any, model: keras.Model) -> None:

@@ -18,6 +18,7 @@ TASKS = {
     "regression": "value",
     "binary": "binary",
 }
+SOFTMAX = ("softmax", "log_softmax")
 PRIORS = {
     "one_hot": lambda logits: OneHotPrior(from_logits=logits),
     "binary": lambda logits: BinaryPrior(from_logits=logits),
@@ -93,6 +94,7 @@ def resolve(model: keras.Model, task: Any = None, prior: Any = None) -> Prior:
         (activation,) = output_activations(model)
         found = get(only(chosen), from_logits=gives_logits(activation))
     fit_to_model(found, model)
+    _check_binary(found, model)
     return found
 
 
@@ -194,6 +196,23 @@ def _one_per_output(model: keras.Model, chosen: Any) -> list[Any]:
             f"for {keys}. Received: {chosen!r}"
         )
     return [given[key] for key in keys]
+
+
+def _check_binary(prior: Prior, model: keras.Model) -> None:
+    """Raises a `ValueError` for labels that would shut each other out."""
+    is_joint = isinstance(prior, JointPrior)
+    priors = keras.tree.flatten(prior.priors) if is_joint else [prior]
+    for one, activation, name in zip(
+        priors, output_activations(model), model.output_names, strict=True
+    ):
+        if isinstance(one, BinaryPrior) and activation in SOFTMAX:
+            raise ValueError(
+                "A binary output has one probability or logit for each label, "
+                "which is there or not, whatever the others are. Received: "
+                f"task='binary' for the output {name!r}, which ends in a "
+                f"{activation}. Give task='classification', or end the base "
+                "model in a sigmoid."
+            )
 
 
 def _names_of_tasks(task: Any) -> Any:

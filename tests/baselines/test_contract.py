@@ -98,6 +98,12 @@ def test_a_bad_sample_never_looks_certain(name, task):
     np.testing.assert_array_equal(np.isnan(out), [0, 0, 1, 0, 1, 0])
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_a_softmax_is_not_binary(name):
+    with pytest.raises(ValueError, match="task='binary'"):
+        METHODS[name].make(toys.mlp(2), "binary")
+
+
 @pytest.mark.backend("tensorflow")
 @every("classification")
 def test_two_replicas_and_data_sets(name, task, two_replicas):

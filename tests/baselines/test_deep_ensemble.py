@@ -383,7 +383,9 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"members=\[\]"):
         DeepEnsemble.from_models([], "classification")
     with pytest.raises(ValueError, match="score='entropy'"):
-        DeepEnsemble.from_models([toys.mlp()], "binary", score="entropy")
+        DeepEnsemble.from_models(
+            [toys.mlp(1, "sigmoid")], "binary", score="entropy"
+        )
     with pytest.raises(ValueError, match="two of them"):
         DeepEnsemble.from_models(
             [toys.mlp()], "classification", score="mutual_information"

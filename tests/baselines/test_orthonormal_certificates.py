@@ -272,6 +272,7 @@ def test_penalty_by_hand():
         ({"penalty": 0.0}, "penalty=0.0"),
         ({"num_steps": 0}, "num_steps=0"),
         ({"certs": 5}, "certs"),
+        ({"score": "x"}, r"Unknown arguments.*Received: \['score'\]"),
     ],
 )
 def test_bad_options(options, message):

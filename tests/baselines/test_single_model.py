@@ -193,6 +193,16 @@ def test_report_knows_the_task():
     assert "mae" in report
 
 
+def test_the_energy_of_masked_steps():
+    base = toys.tagger()
+    energy = SingleModel.from_model(base, "classification", score="energy")
+    out = energy.predict(toys.tokens(), verbose=0)
+    np.testing.assert_allclose(
+        out["prediction"], base.predict(toys.tokens(), verbose=0), rtol=1e-5
+    )
+    assert out["uncertainty"].shape == (4, 5)
+
+
 # Bad input.
 
 

@@ -259,6 +259,40 @@ def test_covariance_is_the_closed_form(weighted):
     np.testing.assert_allclose(out, np.sqrt(variance), rtol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("width", "expected"), [(4, 128), (32, 256), (200, 1024)]
+)
+def test_features_follow_the_width(width, expected):
+    model = made(toys.mlp(hidden=width), num_features=None)
+    process = part(model, GaussianProcess)
+    assert process.num_features == expected
+    assert process.amplitude == pytest.approx((expected / 2) ** 0.5)
+
+
+@pytest.mark.parametrize("rounding", [-1.38, -40.0])
+def test_rounded_sums_never_break_the_covariance(rounding):
+    process = GaussianProcess(layers.Dense(2), 4, ridge_penalty=0.5)
+    process.build((None, 3))
+    directions, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))
+    known = np.array([2e3, 5.0, 0.0, rounding])
+    process.information.assign(directions * known @ directions.T)
+    process.update_covariance()
+    expected = directions / (0.5 + np.maximum(known, 0.0)) @ directions.T
+    np.testing.assert_allclose(process.covariance(), expected, 1e-3, 1e-4)
+
+
+def test_negative_weights_of_a_loop_of_ones_own_are_survived():
+    model = made(ridge_penalty=1e-4, score="variance")
+    model.compile("sgd", CROSSENTROPY)
+    weights = np.where(np.arange(24) % 2, -1.0, 0.5).astype("float32")
+    data = toys.features(), toys.labels(), weights
+    before = model.predict(data[0], verbose=0)["uncertainty"]
+    model.train_on_batch(*data)
+    model.update_covariance()
+    out = model.predict(data[0], verbose=0)["uncertainty"]
+    assert (out < before.max() + 1e-3).all()
+
+
 @pytest.mark.slow
 def test_moving_average():
     model = made(toys.mlp(1, None), "regression", num_features=8, momentum=0.9)
@@ -476,6 +510,17 @@ def test_labels_of_their_own_and_trailing_layers():
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         made(**options)
+
+
+def test_negative_weights():
+    model = made()
+    model.compile("sgd", CROSSENTROPY)
+    x, y = toys.features(), toys.labels()
+    weights = np.where(y == 0, -1.5, 1.0)
+    with pytest.raises(ValueError, match="`sample_weight` must not.*-1.5"):
+        model.fit(x, y, sample_weight=weights, verbose=0)
+    with pytest.raises(ValueError, match="`class_weight` must not.*-0.5"):
+        model.fit(x, y, class_weight={0: 1.0, 1: -0.5, 2: 1.0}, verbose=0)
 
 
 def test_bad_bases():

@@ -288,6 +288,17 @@ def test_bad_data():
     assert model.temperature == 1.0
 
 
+def test_masked_steps():
+    base = toys.tagger()
+    model = TemperatureScaling.from_model(base, "classification")
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    x = toys.tokens()
+    model.fit(x, np.zeros(x.shape, "int32"), epochs=1, verbose=0)
+    out = model.predict(x, verbose=0)
+    assert out["prediction"].shape == (4, 5, 3)
+    assert np.isfinite(out["uncertainty"]).all()
+
+
 def test_bad_options():
     with pytest.raises(ValueError, match="task='regression'"):
         TemperatureScaling.from_model(toys.mlp(1, None), "regression")

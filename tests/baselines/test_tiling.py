@@ -139,3 +139,37 @@ def test_an_output_without_samples_has_no_spread():
     spread = out["uncertainty"]
     assert max(spread[0].max(), spread[1].max()) < 1e-6 < spread[2].min()
     np.testing.assert_allclose(out["prediction"][1], x, rtol=1e-6)
+
+
+@every
+def test_masks_reach_all_samples(make):
+    keras.utils.set_random_seed(1)
+    base = keras.Sequential(
+        [
+            keras.Input((None,), dtype="int32"),
+            layers.Embedding(10, 12, mask_zero=True),
+            layers.Dense(12, activation="relu"),
+            layers.Dropout(0.3),
+            layers.LSTM(12),
+            layers.Dense(3, activation="softmax"),
+        ]
+    )
+    model = make(base, "classification")
+    short = np.random.default_rng(0).integers(1, 10, (4, 3)).astype("int32")
+    padded = np.pad(short, ((0, 0), (0, 2)))
+    expected, found = (model.predict(one, verbose=0) for one in (short, padded))
+    for name in ("prediction", "uncertainty"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-4)
+    assert np.ptp(found["uncertainty"]) > 0
+
+
+@every
+def test_masks_stay_in_training(make):
+    model = make(toys.tagger(), "classification")
+    tokens = toys.tokens()
+    outputs = model.network(tokens, training=True)
+    tiled = 3 if make is METHODS["batch_ensemble"] else 1
+    mask = ops.convert_to_numpy(keras.src.backend.get_keras_mask(outputs))
+    np.testing.assert_array_equal(mask, np.tile(tokens > 0, (tiled, 1)))
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    model.fit(tokens, np.zeros((4, 5), "int32"), verbose=0)

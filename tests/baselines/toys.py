@@ -48,6 +48,26 @@ def two_outputs():
     return keras.Model(inputs, outputs, name="two")
 
 
+def tagger():
+    """One label for each step, of which some are masked."""
+    return keras.Sequential(
+        [
+            keras.Input((5,), dtype="int32"),
+            layers.Embedding(10, 12, mask_zero=True),
+            layers.Dense(12, activation="relu"),
+            layers.Dropout(0.1),
+            layers.Dense(3, activation="softmax"),
+        ],
+        name="tagger",
+    )
+
+
+def tokens():
+    """Sequences of steps, 0 where there is none."""
+    sequences = [[1, 2, 3, 0, 0], [4, 5, 0, 0, 0], [6, 7, 8, 9, 1], [2] * 5]
+    return np.array(sequences, "int32")
+
+
 def features(size=24, seed=0):
     generator = np.random.default_rng(seed)
     return generator.standard_normal((size, 4)).astype("float32")

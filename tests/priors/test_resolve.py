@@ -131,6 +131,19 @@ def test_one_sigmoid_is_no_classification():
         kz.ZigZagModel.from_model(base(1, "sigmoid"), task="classification")
 
 
+@pytest.mark.parametrize("activation", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("chosen", [{"task": "binary"}, {"prior": "binary"}])
+def test_a_softmax_is_not_binary(activation, chosen):
+    with pytest.raises(ValueError, match=f"task='binary'.*{activation}.*Give"):
+        kz.ZigZagModel.from_model(base(2, activation), **chosen)
+
+
+def test_the_output_that_is_not_binary_is_named():
+    tasks = {"digit": "binary", "angle": "regression"}
+    with pytest.raises(ValueError, match="output 'digit', which ends in a so"):
+        kz.ZigZagModel.from_model(two_outputs(as_dict=True), task=tasks)
+
+
 @pytest.mark.parametrize("as_dict", [True, False])
 @pytest.mark.parametrize(
     "task",
