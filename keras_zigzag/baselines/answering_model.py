@@ -2,6 +2,7 @@ from typing import Any
 
 from keras_zigzag.baselines.answers import Answers, prediction_of
 from keras_zigzag.batches import LossInputs
+from keras_zigzag.mask_taker import MaskTaker
 from keras_zigzag.uncertainty_model import UncertaintyModel
 
 Tensor = Any
@@ -19,6 +20,10 @@ class AnsweringModel(UncertaintyModel):
     """
 
     answers: Answers
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.take_masks = MaskTaker()
 
     def use_answers(self, answers: Answers) -> None:
         """Sets what the outputs mean, and by which names Keras calls them."""

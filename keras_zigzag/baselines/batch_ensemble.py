@@ -144,13 +144,18 @@ class BatchEnsemble(SampledModel):
         return cls(network, task, num_members, score, **kwargs)
 
     def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
-        return self._mixture.outputs(self.samples(inputs, bool(training)))
+        return self.mixture_with_masks(inputs, bool(training))
 
     def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
         if not training:
             return self.call_prediction(inputs, training)
-        samples = self.samples(inputs, training=True)
-        members = (_member(samples, one) for one in range(self.num_members))
+        outputs = self.network(inputs, training=True)
+        samples = self._apart(outputs)
+        first = self._first_sample(outputs, samples)
+        members = (
+            self.take_masks(_member(samples, index), first)
+            for index in range(self.num_members)
+        )
         return MemberOutputs(tuple(members))
 
     def compute_loss(
@@ -175,8 +180,9 @@ class BatchEnsemble(SampledModel):
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
         if isinstance(y_pred, MemberOutputs):
+            first, *_ = y_pred.members
             samples = self._mixture.stacked(list(y_pred.members))
-            y_pred = self._mixture.outputs(samples)
+            y_pred = self.take_masks(self._mixture.outputs(samples), first)
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
 

@@ -233,7 +233,9 @@ class DeepEnsemble(AnsweringModel):
                 inputs.members,
             )
             return MemberOutputs(tuple(outputs))
-        return self._mixture.outputs(self._samples(inputs, training))
+        answers = [self._outputs(one, inputs, training) for one in self.members]
+        outputs = self._mixture.outputs(self._mixture.stacked(answers))
+        return self.take_masks(outputs, answers[0])
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         # Keras builds metrics on a batch of the data as it comes.

@@ -40,18 +40,33 @@ class SampledModel(NetworkModel):
     def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
         if training:
             return self.network(inputs, training=True)
-        return self._mixture.outputs(self.samples(inputs))
+        return self.mixture_with_masks(inputs)
 
     def estimate(self, inputs: Any) -> tuple[Any, Any]:
         samples = self.samples(inputs)
         prediction = self._mixture.outputs(samples)
         return prediction, self._mixture.uncertainty(samples)
 
+    def mixture_with_masks(self, inputs: Any, training: bool = False) -> Any:
+        """The prediction, with the masks of the network's outputs."""
+        outputs = self.network(inputs, training=training)
+        samples = self._apart(outputs)
+        first = self._first_sample(outputs, samples)
+        return self.take_masks(self._mixture.outputs(samples), first)
+
     def samples(self, inputs: Any, training: bool = False) -> Any:
         """All answers, in tensors of shape `(num_samples, batch_size, ...)`."""
+        return self._apart(self.network(inputs, training=training))
+
+    def _apart(self, outputs: Any) -> Any:
         return keras.tree.map_structure(
             lambda leaf: ops.reshape(
                 leaf, (self._num_answers, -1, *list(ops.shape(leaf))[1:])
             ),
-            self.network(inputs, training=training),
+            outputs,
         )
+
+    def _first_sample(self, outputs: Any, samples: Any) -> Any:
+        """The answers of the first sample, with their masks."""
+        size = ops.shape(keras.tree.flatten(samples)[0])[1]
+        return self.take_rows(outputs, ops.arange(size, dtype="int32"))

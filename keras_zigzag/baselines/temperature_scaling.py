@@ -210,10 +210,11 @@ class TemperatureScaling(NetworkModel):
     def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
         if training:
             return self.network(inputs, training=True)
-        return self._prediction(self._scaled(inputs))
+        logits = self._logits(inputs, training=False)
+        return self.take_masks(self._prediction(self._scaled(logits)), logits)
 
     def estimate(self, inputs: Any) -> tuple[Any, Any]:
-        scaled = self._scaled(inputs)
+        scaled = self._scaled(self._logits(inputs, training=False))
         uncertainty = []
         for index, leaf in enumerate(scaled):
             name = self._scores[index]
@@ -246,12 +247,11 @@ class TemperatureScaling(NetworkModel):
                 stacklevel=3,
             )
 
-    def _scaled(self, inputs: Any) -> list[Tensor]:
+    def _scaled(self, logits: Any) -> list[Tensor]:
         """The logits divided by their temperature, float32."""
-        logits = self.answers.flat(self._logits(inputs, training=False))
         return [
             ops.cast(leaf, "float32") / self.temperatures[index]
-            for index, leaf in enumerate(logits)
+            for index, leaf in enumerate(self.answers.flat(logits))
         ]
 
     def _answer(self, index: int, scaled: Tensor) -> Tensor:

@@ -129,3 +129,25 @@ def test_all_saved_for_a_fresh_process():
             model = toys.randomise(method.make(toys.two_outputs(), task))
             cases[f"{name}_two"] = model, toys.features()
     assert_all_saved_in_fresh_process(cases)
+
+
+@every("classification")
+def test_masked_steps_count_neither_in_loss_nor_in_metrics(name, task):
+    if name == "autoencoder_error":
+        pytest.skip("It takes no tokens")
+    x = toys.tokens()
+    y = np.random.default_rng(1).integers(0, 3, x.shape)
+    logs = []
+    for unseen in (0, 2):
+        keras.utils.set_random_seed(0)
+        targets = np.where(x == 0, unseen, y)
+        model = made(name, task, toys.tagger(), eager=True)
+        # `fit` begins with the loss of a network that has not learnt yet.
+        history = model.fit(x, targets, verbose=0, shuffle=False).history
+        results = model.evaluate(x, targets, verbose=0, return_dict=True)
+        if keras.backend.backend() == "jax":
+            # Keras's metrics see no masks there.
+            history, results = history["loss"], results["loss"]
+        logs.append((history, results))
+    for one, other in zip(*map(keras.tree.flatten, logs), strict=True):
+        assert one == pytest.approx(other, rel=1e-4)
