@@ -94,12 +94,14 @@ USUAL = {
 def every(*tasks, quick_on=("tensorflow",)):
     """Parameters `name, task` of all methods.
 
-    Where a method has several tasks, the ones after the first are slow but
-    on some backends.
+    A method that has none of the tasks gets the one that it has. Where a
+    method has several tasks, the ones after the first are slow but on some
+    backends.
     """
     parameters = []
     for name, method in METHODS.items():
         wanted = [task for task in method.tasks if task in (tasks or BOTH)]
+        wanted = wanted or list(method.tasks[:1])
         for index, task in enumerate(wanted):
             marks = [pytest.mark.slow_but_on(*quick_on)] if index else []
             parameters.append(

@@ -36,7 +36,7 @@ def quick_cases():
         pytest.param("saved_model", marks=ON_TENSORFLOW),
         "onnx",
         "litert",
-        pytest.param("openvino", marks=ON_TENSORFLOW),
+        pytest.param("openvino", marks=pytest.mark.slow),
         pytest.param("torch", marks=pytest.mark.slow),
     ],
 )
