@@ -4,7 +4,7 @@ import pytest
 
 from keras_zigzag import baselines
 from tests.baselines import toys
-from tests.baselines.methods import METHODS
+from tests.baselines.methods import METHODS, base_and_data
 from tests.export.artifacts import Case, check_artifacts
 
 pytestmark = pytest.mark.filterwarnings("ignore:The certificates are random")
@@ -28,7 +28,19 @@ def evidential_information():
     return toys.randomise(model)
 
 
-def cases():
+def first_cases():
+    """One small network for each method."""
+    made = {}
+    for name, method in METHODS.items():
+        if method.exports:
+            base, x, _ = base_and_data(method.tasks[0])
+            model = toys.randomise(method.make(base, method.tasks[0]))
+            made[name] = Case(model, x[:6])
+    return made
+
+
+def all_cases():
+    """Networks of images with all that they may hold, for each task."""
     made = {
         "single_energy": Case(single_energy(), toys.images(6)),
         "evidential_information": Case(
@@ -47,19 +59,15 @@ def cases():
 
 
 @pytest.mark.parametrize(
-    "runtime",
-    [
-        pytest.param(
-            "saved_model", marks=pytest.mark.slow_but_on("tensorflow")
-        ),
-        "onnx",
-    ],
+    "runtime", [pytest.param("saved_model", marks=ON_TENSORFLOW), "onnx"]
 )
 def test_artifacts(runtime, tmp_path):
-    check_artifacts(runtime, cases(), tmp_path)
+    check_artifacts(runtime, first_cases(), tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("runtime", ["litert", "openvino", "torch"])
-def test_artifacts_of_other_formats(runtime, tmp_path):
-    check_artifacts(runtime, cases(), tmp_path)
+@pytest.mark.parametrize(
+    "runtime", ["saved_model", "onnx", "litert", "openvino", "torch"]
+)
+def test_artifacts_of_all_kinds(runtime, tmp_path):
+    check_artifacts(runtime, all_cases(), tmp_path)

@@ -114,6 +114,7 @@ class Stop(keras.callbacks.Callback):
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow_but_on("torch")
 def test_one_by_one_equals_together():
     x, y = toys.features(30), toys.labels(30)
     options = {"epochs": 2, "batch_size": 8, "verbose": 0}
@@ -127,6 +128,7 @@ def test_one_by_one_equals_together():
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow_but_on("torch")
 def test_one_by_one_predicts_variances():
     ensemble = DeepEnsemble.from_model(toys.mlp(1, None), "regression", 2)
     ensemble.compile("adam", metrics=["mse"])
@@ -210,6 +212,7 @@ def test_adversarial_training_sees_both_and_metrics_the_samples():
     assert found == [pytest.approx(np.mean(clean), rel=1e-4)]
 
 
+@pytest.mark.slow_but_on("torch")
 @pytest.mark.parametrize("way", ["fit", "fit_one_by_one"])
 def test_adversarial_training_in_all_ways(way, tmp_path):
     task = {"kind": "classification", "size": "regression"}
