@@ -218,8 +218,9 @@ def test_the_energy_of_masked_steps():
     ],
 )
 def test_bad_options(options, message):
+    end = "sigmoid" if options["task"] == "binary" else "softmax"
     with pytest.raises(ValueError, match=message):
-        SingleModel.from_model(toys.mlp(), **options)
+        SingleModel.from_model(toys.mlp(3, end), **options)
 
 
 def test_bad_networks():
