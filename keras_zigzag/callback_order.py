@@ -2,8 +2,32 @@
 
 import inspect
 from types import FrameType
+from typing import Any
 
 import keras
+
+
+def with_first(
+    callbacks: Any, callback: keras.callbacks.Callback, model: keras.Model
+) -> Any:
+    """The callbacks of `fit` and another one, which goes first.
+
+    A `keras.callbacks.CallbackList` is the user's, who may give it again: it
+    gets the callback in the place of an earlier one of its class.
+
+    Args:
+        callbacks: As `fit` takes them.
+        callback: The callback to add.
+        model: The model that is to be trained.
+    """
+    if not isinstance(callbacks, keras.callbacks.CallbackList):
+        return [callback, *keras.tree.flatten(callbacks or [])]
+    callback.set_model(model)
+    others = [
+        one for one in callbacks.callbacks if type(one) is not type(callback)
+    ]
+    callbacks.callbacks[:] = [callback, *others]
+    return callbacks
 
 
 def move_to_front(callback: keras.callbacks.Callback) -> None:

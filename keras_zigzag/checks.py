@@ -42,7 +42,7 @@ def check_same_size(**parts: Any) -> None:
 
 def check_finite(x: Any) -> None:
     """Raises a `ValueError` for arrays of inputs with NaN or infinity."""
-    for leaf in keras.tree.flatten(x) if is_data(x) else []:
+    for leaf in keras.tree.flatten(x):
         values = as_array(leaf)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             bad = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)

@@ -33,8 +33,9 @@ def check_options(
 
 def fit_options(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
     """What `fit` was given after `x` and `y`, by name."""
-    names = list(signature(keras.Model.fit).parameters)[3:]
-    return dict(zip(names, args, strict=False)) | kwargs
+    # With `self`, `x` and `y` in front; a `TypeError` is that of `fit`.
+    bound = signature(keras.Model.fit).bind(None, None, None, *args, **kwargs)
+    return dict(list(bound.arguments.items())[3:])
 
 
 def input_specs(inputs: Any) -> list[Any]:

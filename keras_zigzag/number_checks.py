@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -84,3 +85,12 @@ def checked_seed(seed: Any) -> int | None:
             f"Received: seed={seed!r}"
         )
     return int(seed)
+
+
+def seed_or_random(seed: Any) -> int:
+    """A checked seed; for `None` one that follows Python's generator.
+
+    That is the one that `keras.utils.set_random_seed` sets.
+    """
+    seed = checked_seed(seed)
+    return random.randint(1, 2**31) if seed is None else seed

@@ -21,6 +21,7 @@ from keras_zigzag.finite import (
     unknown_unless_finite,
     unknown_where,
 )
+from keras_zigzag.model_config import fit_options
 from keras_zigzag.serving import export_serving_model
 from keras_zigzag.thresholded_model import ThresholdedModel
 
@@ -85,7 +86,16 @@ class UncertaintyModel(keras.Model):
     def training_data(
         self, x: Any, y: Any, options: dict[str, Any]
     ) -> tuple[Any, Any, dict[str, Any]]:
-        """Turns what `fit` was given, and has been checked, into its data."""
+        """Turns what `fit` was given, and has been checked, into its data.
+
+        Args:
+            x: Inputs, or a data set.
+            y: Targets, or `None`.
+            options: All further arguments of `fit`, by name.
+
+        Returns:
+            The same three to go on with.
+        """
         return x, y, options
 
     def training_batch(
@@ -215,13 +225,14 @@ class UncertaintyModel(keras.Model):
     def fit(
         self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
+        options = fit_options(args, kwargs)
         x = checked_data(self.check_targets, x, y)
-        if "validation_data" in kwargs:
-            kwargs["validation_data"] = checked_validation(
-                self.check_targets, kwargs["validation_data"]
+        if "validation_data" in options:
+            options["validation_data"] = checked_validation(
+                self.check_targets, options["validation_data"]
             )
-        x, y, kwargs = self.training_data(x, y, kwargs)
-        return super().fit(x, y, *args, **kwargs)
+        x, y, options = self.training_data(x, y, options)
+        return super().fit(x, y, **options)
 
     def train_on_batch(
         self, x: Any, y: Any = None, *args: Any, **kwargs: Any

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_zigzag.batches import TrainingInputs
 from keras_zigzag.checks import as_array
 from keras_zigzag.graphs import is_float
 from keras_zigzag.number_checks import checked_number
@@ -139,6 +140,35 @@ def checked_epsilon(value: Any) -> float:
         lambda epsilon: 0 <= epsilon < 1,
         "be a number from 0, for none, to less than 1, the whole range of a "
         "feature",
+    )
+
+
+def attacked(
+    model: Any,
+    network: keras.Model,
+    attack: FastGradientSign,
+    x: Any,
+    y: Any,
+    sample_weight: Any,
+) -> tuple[Any, Any, Any]:
+    """A batch and behind it the same, moved against one network."""
+
+    def loss(inputs: Any) -> Any:
+        outputs = model.answers.outputs(network(inputs, training=False))
+        return model.answers.plain_loss(model.loss, y, outputs)
+
+    return attack.extended(loss, x, y, sample_weight)
+
+
+def with_metrics_of_first_half(
+    x: Any, y: Any, sample_weight: Any
+) -> tuple[Any, Any, Any]:
+    """A batch for training of which metrics see what the user gave."""
+    size = ops.shape(keras.tree.flatten(y)[0])[0] // 2
+    return (
+        TrainingInputs(x, None, ops.arange(size, dtype="int32")),
+        y,
+        sample_weight,
     )
 
 

@@ -1,6 +1,6 @@
 """What the outputs of a base model mean, one by one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import keras
@@ -251,7 +251,7 @@ def one_per_output(given: Any, answers: Answers, name: str) -> list[Any]:
 
 
 def chosen_scores(
-    score: Any, answers: Answers, known: dict[str, tuple[str, ...]]
+    score: Any, answers: Answers, known: Mapping[str, Collection[str]]
 ) -> list[str]:
     """The name of a score for each output.
 
@@ -273,7 +273,7 @@ def chosen_scores(
                 f"Unknown score for a {task} output. Expected one of "
                 f"{list(known[task])}. Received: score={name!r}"
             )
-        chosen.append(name or known[task][0])
+        chosen.append(name or next(iter(known[task])))
     return chosen
 
 

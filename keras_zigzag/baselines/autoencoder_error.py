@@ -20,7 +20,7 @@ from keras_zigzag.baselines.standardizing import (
 )
 from keras_zigzag.checks import as_array
 from keras_zigzag.graphs import functional_view, is_float, sublayers
-from keras_zigzag.model_config import deserialized, fit_options
+from keras_zigzag.model_config import deserialized
 from keras_zigzag.number_checks import checked_count
 
 Tensor = Any
@@ -184,11 +184,6 @@ class AutoencoderError(NetworkModel):
         given, found = self._reconstructed(inputs, training=False)
         score = ops.mean(self._size(given - found), axis=-1)
         return prediction, self.answers.at_each_place(score, prediction)
-
-    def fit(
-        self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
-        return super().fit(x, y, **fit_options(args, kwargs))
 
     def training_data(
         self, x: Any, y: Any, options: dict[str, Any]

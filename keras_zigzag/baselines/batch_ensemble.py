@@ -1,4 +1,3 @@
-import random
 from typing import Any
 
 import keras
@@ -11,7 +10,7 @@ from keras_zigzag.baselines.sampled_model import SampledModel
 from keras_zigzag.number_checks import (
     checked_count,
     checked_number,
-    checked_seed,
+    seed_or_random,
 )
 
 Tensor = Any
@@ -135,9 +134,7 @@ class BatchEnsemble(SampledModel):
                 "be positive, else all members are equal, or `None` for "
                 "random signs",
             )
-        seed = checked_seed(seed)
-        if seed is None:
-            seed = random.randint(1, 2**31)
+        seed = seed_or_random(seed)
         network = with_fast_weights(base, num_members, layers, seed, deviation)
         kwargs.setdefault("dtype", base.dtype_policy)
         kwargs.setdefault("name", f"batch_ensemble_{base.name}")

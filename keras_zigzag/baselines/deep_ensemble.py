@@ -8,8 +8,10 @@ from keras import ops
 
 from keras_zigzag.baselines.adversarial import (
     FastGradientSign,
+    attacked,
     checked_epsilon,
     sizes_of,
+    with_metrics_of_first_half,
 )
 from keras_zigzag.baselines.answering_model import AnsweringModel
 from keras_zigzag.baselines.answers import Answers, prediction_of
@@ -30,9 +32,7 @@ from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.one_by_one import (
     Member,
     MemberFolder,
-    attacked,
     train_one_by_one,
-    with_metrics_of_first_half,
 )
 from keras_zigzag.baselines.passes import batches, check_readable_again
 from keras_zigzag.baselines.seeding import fresh_model, seeded
@@ -41,7 +41,6 @@ from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import (
     check_options,
     deserialized,
-    fit_options,
     input_specs,
     own_config,
 )
@@ -319,12 +318,6 @@ class DeepEnsemble(AnsweringModel):
                 x.members[index], y[index], outputs, weights[index]
             )
         return results
-
-    def fit(
-        self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
-        # By name, so that `training_data` can take out some.
-        return super().fit(x, y, **fit_options(args, kwargs))
 
     def fit_one_by_one(
         self,

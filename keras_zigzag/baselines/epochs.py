@@ -22,19 +22,3 @@ class EpochCounter(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         last = int(keras.ops.convert_to_numpy(self.variable))
         self.variable.assign(float(max(epoch, last + 1)))
-
-
-def with_epoch_counter(callbacks: Any, variable: Any) -> Any:
-    """The callbacks of `fit` and one that counts, which goes first."""
-    counter = EpochCounter(variable)
-    if not isinstance(callbacks, keras.callbacks.CallbackList):
-        return [counter, *keras.tree.flatten(callbacks or [])]
-    callbacks.callbacks[:] = [
-        counter,
-        *(
-            one
-            for one in callbacks.callbacks
-            if not isinstance(one, EpochCounter)
-        ),
-    ]
-    return callbacks

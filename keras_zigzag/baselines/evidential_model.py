@@ -4,9 +4,9 @@ import keras
 from keras import ops
 
 from keras_zigzag.baselines import dirichlet, normal_inverse_gamma
-from keras_zigzag.baselines.answers import one_per_output
+from keras_zigzag.baselines.answers import chosen_scores
 from keras_zigzag.baselines.bases import copy_base
-from keras_zigzag.baselines.epochs import with_epoch_counter
+from keras_zigzag.baselines.epochs import EpochCounter
 from keras_zigzag.baselines.evidence import (
     EvidentialAnswers,
     EvidentialOutputs,
@@ -14,7 +14,7 @@ from keras_zigzag.baselines.evidence import (
 )
 from keras_zigzag.baselines.heads import prediction_part
 from keras_zigzag.baselines.network_model import NetworkModel
-from keras_zigzag.model_config import fit_options
+from keras_zigzag.callback_order import with_first
 from keras_zigzag.number_checks import checked_count, checked_number
 
 Tensor = Any
@@ -116,14 +116,7 @@ class EvidentialModel(NetworkModel):
         }
         base = prediction_part(network, "EvidentialModel")
         self.use_answers(EvidentialAnswers(base, task, losses))
-        self._scores = [
-            _checked_score(task, name)
-            for task, name in zip(
-                self.answers.tasks,
-                one_per_output(score, self.answers, "score"),
-                strict=True,
-            )
-        ]
+        self._scores = chosen_scores(score, self.answers, SCORES)
         self.epoch = self.add_weight(
             name="epoch",
             shape=(),
@@ -207,15 +200,11 @@ class EvidentialModel(NetworkModel):
         ]
         return outputs.prediction, self.answers.pack(uncertainty)
 
-    def fit(
-        self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
-        return super().fit(x, y, **fit_options(args, kwargs))
-
     def training_data(
         self, x: Any, y: Any, options: dict[str, Any]
     ) -> tuple[Any, Any, dict[str, Any]]:
-        callbacks = with_epoch_counter(options.get("callbacks"), self.epoch)
+        counter = EpochCounter(self.epoch)
+        callbacks = with_first(options.get("callbacks"), counter, self)
         return x, y, options | {"callbacks": callbacks}
 
     def _weight(self) -> Tensor:
@@ -232,13 +221,3 @@ class EvidentialModel(NetworkModel):
             variances = self.answers.values(index, score(parameters))
             return ops.sum(variances, axis=-1)
         return score(parameters, self.answers.probabilities(index, leaf))
-
-
-def _checked_score(task: str, name: str | None) -> str:
-    expected = list(SCORES[task])
-    if name is not None and name not in expected:
-        raise ValueError(
-            f"Unknown score for a {task} output. Expected one of {expected}. "
-            f"Received: score={name!r}"
-        )
-    return name or expected[0]

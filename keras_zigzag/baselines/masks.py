@@ -202,27 +202,3 @@ class Masks(Placing):
             dtype=layer.dtype_policy,
             name=name,
         )
-
-
-def with_masks(
-    base: keras.Model,
-    num_masks: int,
-    scale: float,
-    layers: int | None,
-    seed: int,
-) -> keras.Model:
-    """A copy of a model with its weights and masks.
-
-    Args as for `Masks`.
-
-    Raises:
-        ValueError: If there are no masks in the result.
-    """
-    masks = Masks(base, num_masks, scale, layers, seed)
-    network = masks.rewritten(base)
-    if masks.count == 0:
-        raise ValueError(
-            "There are no features to mask. Received: a base model without a "
-            "layer that masks could be put in front of."
-        )
-    return network

@@ -1,11 +1,10 @@
-import random
 from typing import Any
 
 import keras
 
 from keras_zigzag.baselines.answers import Answers
 from keras_zigzag.baselines.bases import check_graph
-from keras_zigzag.baselines.masks import MAX_SCALE, with_masks
+from keras_zigzag.baselines.masks import MAX_SCALE, Masks
 from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.placing import has_dropout
 from keras_zigzag.baselines.sampled_model import SampledModel
@@ -13,7 +12,7 @@ from keras_zigzag.graphs import functional_view
 from keras_zigzag.number_checks import (
     checked_count,
     checked_number,
-    checked_seed,
+    seed_or_random,
 )
 
 
@@ -132,10 +131,10 @@ class Masksembles(SampledModel):
         scale = _checked_scale(scale, base, task, score)
         if layers is None and not has_dropout(base):
             layers = 1
-        seed = checked_seed(seed)
-        if seed is None:
-            seed = random.randint(1, 2**31)
-        network = with_masks(base, num_masks, scale, layers, seed)
+        seed = seed_or_random(seed)
+        network = Masks(base, num_masks, scale, layers, seed).into(
+            base, "masks"
+        )
         kwargs.setdefault("dtype", base.dtype_policy)
         kwargs.setdefault("name", f"masksembles_{base.name}")
         return cls(network, task, num_masks, score, **kwargs)

@@ -1,4 +1,3 @@
-import random
 from typing import Any
 
 import keras
@@ -6,8 +5,12 @@ import keras
 from keras_zigzag.baselines.bases import check_graph
 from keras_zigzag.baselines.placing import has_dropout
 from keras_zigzag.baselines.sampled_model import SampledModel
-from keras_zigzag.baselines.sampling import with_sampled_dropout
-from keras_zigzag.number_checks import checked_count, checked_rate, checked_seed
+from keras_zigzag.baselines.sampling import Sampling
+from keras_zigzag.number_checks import (
+    checked_count,
+    checked_rate,
+    seed_or_random,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -117,10 +120,10 @@ class MCDropout(SampledModel):
         )
         if layers is None and not has_dropout(base):
             layers = 1
-        seed = checked_seed(seed)
-        if seed is None:
-            seed = random.randint(1, 2**31)
-        network = with_sampled_dropout(base, num_samples, layers, rate, seed)
+        seed = seed_or_random(seed)
+        network = Sampling(base, num_samples, layers, rate, seed).into(
+            base, "dropout"
+        )
         kwargs.setdefault("dtype", base.dtype_policy)
         kwargs.setdefault("name", f"mc_dropout_{base.name}")
         return cls(network, task, num_samples, score, **kwargs)

@@ -8,7 +8,7 @@ from keras import ops
 from keras_zigzag.baselines import combining, scores
 from keras_zigzag.baselines.answers import (
     Answers,
-    one_per_output,
+    chosen_scores,
     prediction_of,
 )
 from keras_zigzag.baselines.gaussian import GaussianOutputs, clipped
@@ -36,14 +36,9 @@ class Mixture:
 
     def __init__(self, answers: Answers, score: Any, num_samples: int):
         self.answers = answers
-        self.scores = [
-            _checked(name, task, num_samples, answers.variance)
-            for name, task in zip(
-                one_per_output(score, answers, "score"),
-                answers.tasks,
-                strict=True,
-            )
-        ]
+        self.scores = chosen_scores(score, answers, SCORES)
+        for name, task in zip(self.scores, answers.tasks, strict=True):
+            _check_spread(name, task, num_samples, answers.variance)
 
     def stacked(self, outputs: list[Any]) -> Any:
         """Separate answers to tensors of shape `(num_samples, ...)`."""
@@ -120,15 +115,9 @@ class Mixture:
         return ops.reshape(rows, (size, -1, *list(ops.shape(rows))[1:]))
 
 
-def _checked(
-    name: str | None, task: str, num_samples: int, has_variance: bool
-) -> str:
-    if name is not None and name not in SCORES[task]:
-        raise ValueError(
-            f"Unknown score for a {task} output. Expected one of "
-            f"{list(SCORES[task])}. Received: score={name!r}"
-        )
-    name = name or SCORES[task][0]
+def _check_spread(
+    name: str, task: str, num_samples: int, has_variance: bool
+) -> None:
     is_spread = name in combining.SPREADS or task == "regression"
     if task == "regression" and has_variance and name != "epistemic_variance":
         is_spread = False
@@ -137,4 +126,3 @@ def _checked(
             "The spread of the answers needs two of them at least. "
             f"Received: {num_samples} and score={name!r}."
         )
-    return name

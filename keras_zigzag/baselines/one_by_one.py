@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import keras
-from keras import ops
 
-from keras_zigzag.baselines.adversarial import FastGradientSign
-from keras_zigzag.baselines.answering_model import AnsweringModel
+from keras_zigzag.baselines.adversarial import (
+    FastGradientSign,
+    attacked,
+    with_metrics_of_first_half,
+)
 from keras_zigzag.baselines.answers import Answers
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.batches import TrainingInputs
@@ -101,35 +103,6 @@ class Member(NetworkModel):
         self, inputs: TrainingInputs, training: bool | None = None
     ) -> Any:
         return self.call_loss(inputs.inputs, training)
-
-
-def attacked(
-    model: AnsweringModel,
-    network: keras.Model,
-    attack: FastGradientSign,
-    x: Any,
-    y: Any,
-    sample_weight: Any,
-) -> tuple[Any, Any, Any]:
-    """A batch and behind it the same, moved against one network."""
-
-    def loss(inputs: Any) -> Any:
-        outputs = model.answers.outputs(network(inputs, training=False))
-        return model.answers.plain_loss(model.loss, y, outputs)
-
-    return attack.extended(loss, x, y, sample_weight)
-
-
-def with_metrics_of_first_half(
-    x: Any, y: Any, sample_weight: Any
-) -> tuple[Any, Any, Any]:
-    """A batch for training of which metrics see what the user gave."""
-    size = ops.shape(keras.tree.flatten(y)[0])[0] // 2
-    return (
-        TrainingInputs(x, None, ops.arange(size, dtype="int32")),
-        y,
-        sample_weight,
-    )
 
 
 def train_one_by_one(

@@ -1,4 +1,3 @@
-import random
 import warnings
 from typing import Any
 
@@ -23,13 +22,13 @@ from keras_zigzag.baselines.passes import (
     training_inputs,
 )
 from keras_zigzag.baselines.standardizing import Standardization, moments
-from keras_zigzag.checks import check_finite
+from keras_zigzag.checks import check_finite, is_data
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import check_options, fit_options
 from keras_zigzag.number_checks import (
     checked_count,
     checked_number,
-    checked_seed,
+    seed_or_random,
 )
 
 Tensor = Any
@@ -118,8 +117,7 @@ class OrthonormalCertificates(NetworkModel):
             "be above zero, or all certificates would be zero everywhere",
         )
         self.num_steps = checked_count("num_steps", num_steps)
-        seed = checked_seed(seed)
-        self.seed = random.randint(1, 2**31) if seed is None else seed
+        self.seed = seed_or_random(seed)
         self._scored = keras.Model(network.input, [network.output, features])
         self.standardize = Standardization(name="standardize")
         self.standardize.build((None, size))
@@ -258,8 +256,9 @@ class OrthonormalCertificates(NetworkModel):
     ) -> Any:
         options = fit_options(args, kwargs)
         check_readable_again(x, "`train_on_batch` and `fit_certificates`")
-        # The certificates would find out when the network is trained.
-        check_finite(x)
+        if is_data(x):
+            # The certificates would find out when the network is trained.
+            check_finite(x)
         history = super().fit(x, y, **options)
         self.fit_certificates(
             training_inputs(x, options),

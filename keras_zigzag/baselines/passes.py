@@ -7,10 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import keras
-import numpy as np
 
 from keras_zigzag.batches import rows_of
-from keras_zigzag.checks import as_array, batches_of, is_data, is_endless
+from keras_zigzag.checks import (
+    as_array,
+    batches_of,
+    check_finite,
+    is_data,
+    is_endless,
+)
 from keras_zigzag.host import model_inputs, predict_batch
 
 Batch = tuple[Any, Any, Any]
@@ -48,13 +53,7 @@ def outputs_on(network: keras.Model, x: Any) -> Any:
     Raises:
         ValueError: If the inputs are not finite. Some layers would hide it.
     """
-    for leaf in keras.tree.flatten(x):
-        values = np.asarray(as_array(leaf))
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise ValueError(
-                "Inputs that something is fitted to must be finite. Received: "
-                f"a batch of shape {values.shape} with NaN or infinity."
-            )
+    check_finite(x)
     return predict_batch(network, model_inputs(x))
 
 

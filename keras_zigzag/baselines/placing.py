@@ -47,6 +47,25 @@ class Placing(Tiling):
         """A new layer in front of this one, or in its place."""
         raise NotImplementedError
 
+    def into(self, base: keras.Model, what: str) -> keras.Model:
+        """A copy of a model with its weights and the new layers.
+
+        Args:
+            base: As of the constructor.
+            what: String. What the new layers are.
+
+        Raises:
+            ValueError: If none found a place.
+        """
+        network = self.rewritten(base)
+        if self.count == 0:
+            raise ValueError(
+                f"There is no place for {what}. Received: a base model "
+                "without a layer that it could be put in front of. Give it "
+                "one with a kernel, such as `Dense`."
+            )
+        return network
+
     def is_sampled(self, layer: Any) -> bool:
         return self._is_replaced(layer) or self._is_target(layer)
 

@@ -54,9 +54,9 @@ class SampledModel(NetworkModel):
         first = self._first_sample(outputs, samples)
         return self.take_masks(self._mixture.outputs(samples), first)
 
-    def samples(self, inputs: Any, training: bool = False) -> Any:
+    def samples(self, inputs: Any) -> Any:
         """All answers, in tensors of shape `(num_samples, batch_size, ...)`."""
-        return self._apart(self.network(inputs, training=training))
+        return self._apart(self.network(inputs, training=False))
 
     def _apart(self, outputs: Any) -> Any:
         return keras.tree.map_structure(

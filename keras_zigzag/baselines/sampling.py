@@ -127,30 +127,6 @@ class Sampling(Placing):
         )
 
 
-def with_sampled_dropout(
-    base: keras.Model,
-    num_samples: int,
-    layers: int | None,
-    rate: float,
-    seed: int,
-) -> keras.Model:
-    """A copy of a model with its weights and dropout that can be sampled.
-
-    Args as for `Sampling`.
-
-    Raises:
-        ValueError: If there is no dropout in the result.
-    """
-    sampling = Sampling(base, num_samples, layers, rate, seed)
-    network = sampling.rewritten(base)
-    if sampling.count == 0:
-        raise ValueError(
-            "There is no dropout to sample. Received: a base model without a "
-            "layer that it could be put in front of."
-        )
-    return network
-
-
 def shared_axes(layer: Any) -> tuple[int, ...]:
     """Axes along which a dropout layer drops all or nothing."""
     if type(layer).__name__ == "Dropout":

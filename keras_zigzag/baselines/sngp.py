@@ -1,6 +1,4 @@
-import inspect
 import math
-import random
 from typing import Any, NamedTuple
 
 import keras
@@ -16,11 +14,12 @@ from keras_zigzag.baselines.gaussian_process import GaussianProcess
 from keras_zigzag.baselines.heads import open_end
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.baselines.spectral_normalization import SpectralNormalization
+from keras_zigzag.callback_order import with_first
 from keras_zigzag.graphs import functional_view, sublayers
 from keras_zigzag.number_checks import (
     checked_count,
     checked_number,
-    checked_seed,
+    seed_or_random,
 )
 
 Tensor = Any
@@ -217,12 +216,10 @@ class SNGP(NetworkModel):
             lambda one: one >= 0,
             "be a number that is not negative",
         )
-        seed = checked_seed(seed)
+        seed = seed_or_random(seed)
         model = open_end(copy_base(base))
         answers = Answers(model, task)
         chosen_scores(score, answers, SCORES)
-        if seed is None:
-            seed = random.randint(1, 2**31)
         shared = {
             "length_scale": length_scale,
             "ridge_penalty": ridge_penalty,
@@ -282,16 +279,14 @@ class SNGP(NetworkModel):
             y_pred = y_pred.prediction
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
-    def fit(
-        self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
-        # By name, so that the callbacks can be added to.
-        names = list(inspect.signature(keras.Model.fit).parameters)[3:]
-        options = dict(zip(names, args, strict=False)) | kwargs
+    def training_data(
+        self, x: Any, y: Any, options: dict[str, Any]
+    ) -> tuple[Any, Any, dict[str, Any]]:
         _check_weights("sample_weight", options.get("sample_weight"))
         _check_weights("class_weight", options.get("class_weight"))
-        options["callbacks"] = self._with_update(options.get("callbacks"))
-        return super().fit(x, y, **options)
+        update = CovarianceUpdate()
+        callbacks = with_first(options.get("callbacks"), update, self)
+        return x, y, options | {"callbacks": callbacks}
 
     def reset_covariance(self) -> None:
         """Forgets the training samples, unless there is a momentum.
@@ -317,19 +312,6 @@ class SNGP(NetworkModel):
         self._refine_norms()
         for process in self._processes:
             process.update_covariance()
-
-    def _with_update(self, callbacks: Any) -> Any:
-        update = CovarianceUpdate()
-        if not isinstance(callbacks, keras.callbacks.CallbackList):
-            given = [] if callbacks is None else keras.tree.flatten(callbacks)
-            return [update, *given]
-        # It is the user's, who may have given it before.
-        if not any(
-            isinstance(one, CovarianceUpdate) for one in callbacks.callbacks
-        ):
-            update.set_model(self)
-            callbacks.callbacks.insert(0, update)
-        return callbacks
 
     def _observe(self, details: list[Any], sample_weight: Any) -> None:
         weights = keras.tree.flatten(sample_weight)

@@ -6,7 +6,7 @@ from keras import ops
 from keras_zigzag.baselines import scores
 from keras_zigzag.baselines.answers import (
     Answers,
-    one_per_output,
+    chosen_scores,
     prediction_of,
 )
 from keras_zigzag.baselines.bases import check_graph, copy_base
@@ -21,7 +21,7 @@ from keras_zigzag.model_config import deserialized
 from keras_zigzag.number_checks import checked_seed
 
 Tensor = Any
-SCORES = tuple(scores.OF_VARIANCES)
+SCORES = {"regression": tuple(scores.OF_VARIANCES)}
 # What the paths of the second network's weights start with, so that no two
 # weights have the same one.
 SCOPE = "variance"
@@ -85,10 +85,7 @@ class TwoModels(NetworkModel):
         self.train_base = bool(train_base)
         self.use_answers(Answers(functional_view(network), task))
         _check_variances(network, variance_network)
-        self._scores = [
-            _checked_score(name)
-            for name in one_per_output(score, self.answers, "score")
-        ]
+        self._scores = chosen_scores(score, self.answers, SCORES)
         self._residual_nll = ResidualNLL(self.answers)
         self.residual_metrics = self._residual_nll.metrics()
         if not self.train_base:
@@ -241,12 +238,3 @@ def _check_variances(network: keras.Model, variances: keras.Model) -> None:
             f"of the same shape. Received: outputs of the shapes {expected} "
             f"and {found}."
         )
-
-
-def _checked_score(name: str | None) -> str:
-    if name is not None and name not in SCORES:
-        raise ValueError(
-            f"Unknown score for a regression output. Expected one of "
-            f"{list(SCORES)}. Received: score={name!r}"
-        )
-    return name or SCORES[0]

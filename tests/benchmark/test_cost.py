@@ -3,9 +3,7 @@ import json
 import subprocess
 import sys
 
-import keras
 import pytest
-from keras import layers
 
 from keras_zigzag.benchmark import (
     cost,
@@ -15,15 +13,7 @@ from keras_zigzag.benchmark import (
     cost_table,
 )
 from keras_zigzag.benchmark.cost_table import Row, Spread
-
-
-def build_tiny():
-    hidden = layers.Dense(8, activation="relu")
-    head = layers.Dense(cost_cases.NUM_CLASSES, activation="softmax")
-    return keras.Sequential([keras.Input((6,)), hidden, head])
-
-
-TINY = cost_cases.Case("tiny", build_tiny, (6,), batch_size=4, num_steps=2)
+from tests.benchmark.tiny import TINY
 
 
 def test_spread_is_median_and_quartiles():

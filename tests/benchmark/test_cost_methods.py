@@ -1,21 +1,11 @@
 import json
 
-import keras
 import pytest
-from keras import layers
 
 from keras_zigzag.benchmark import cost, cost_cases, cost_methods
 from keras_zigzag.benchmark.cost_methods import MethodRow
 from keras_zigzag.benchmark.cost_table import Spread
-
-
-def build_tiny():
-    hidden = layers.Dense(8, activation="relu")
-    head = layers.Dense(cost_cases.NUM_CLASSES, activation="softmax")
-    return keras.Sequential([keras.Input((6,)), hidden, head])
-
-
-TINY = cost_cases.Case("tiny", build_tiny, (6,), batch_size=4, num_steps=2)
+from tests.benchmark.tiny import TINY
 
 
 def test_the_ratio_is_taken_within_each_repeat():
