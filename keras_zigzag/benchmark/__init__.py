@@ -1,1 +1,6 @@
 """Measurements of what the package costs and of how well it works."""
+
+from keras_zigzag.benchmark.protocol import Data as Data
+from keras_zigzag.benchmark.protocol import Protocol as Protocol
+from keras_zigzag.benchmark.protocol import Training as Training
+from keras_zigzag.benchmark.protocol import Variant as Variant

@@ -30,6 +30,7 @@ from keras_zigzag.benchmark.cost_table import (
     format_row,
     format_table,
 )
+from keras_zigzag.benchmark.protocol import NUM_SAMPLES
 
 IMPORT_TARGET = 0.1
 TIME_IMPORTS = """
@@ -51,7 +52,7 @@ and a presence channel; Adam; `passes="both"` unless said.
 """
 METHOD_NOTES = f"""
 Ratios to `SingleModel`, each method in turn with it after two warm-up runs;
-{cost_methods.NUM_SAMPLES} samples, members or masks; otherwise as `from_model`
+{NUM_SAMPLES} samples, members or masks; otherwise as `from_model`
 makes them.
 """
 ALL_METHODS = "all"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import keras
 
@@ -15,18 +14,11 @@ import keras_zigzag as kz
 from keras_zigzag.benchmark.cost_cases import NUM_CLASSES, Case, make_data
 from keras_zigzag.benchmark.cost_measure import Run, time_interleaved
 from keras_zigzag.benchmark.cost_table import Spread, format_ratio, join_cells
+from keras_zigzag.benchmark.protocol import OF_SAMPLES
 
 SINGLE = "SingleModel"
-NUM_SAMPLES = 5
-# What takes several answers takes as many of them everywhere.
-OPTIONS: dict[str, dict[str, Any]] = {
-    "MCDropout": {"num_samples": NUM_SAMPLES},
-    "DeepEnsemble": {"num_members": NUM_SAMPLES},
-    "BatchEnsemble": {"num_members": NUM_SAMPLES},
-    "Masksembles": {"num_masks": NUM_SAMPLES},
-}
-OF_SAMPLES = 5.2
-PREDICT_TARGETS = dict.fromkeys(OPTIONS, OF_SAMPLES) | {
+HIGHEST_OF_SAMPLES = 5.2
+PREDICT_TARGETS = dict.fromkeys(OF_SAMPLES, HIGHEST_OF_SAMPLES) | {
     # One, and what a median may be off by chance.
     "TemperatureScaling": 1.05
 }
@@ -113,7 +105,7 @@ def build_method(case: Case, name: str) -> keras.Model:
     method = kz.methods()[name].model
     base = case.build()
     base.compile("adam", "sparse_categorical_crossentropy")
-    options = OPTIONS.get(name, {})
+    options = OF_SAMPLES.get(name, {})
     if takes_values(name):
         base.layers[-1].activation = keras.activations.linear
         model = method.from_model(base, task="regression", **options)

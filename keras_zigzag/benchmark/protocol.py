@@ -1,0 +1,232 @@
+"""What an experiment is: data, a base model, training and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import keras
+
+import keras_zigzag as kz
+from keras_zigzag.number_checks import checked_count
+
+TASKS = ("classification", "regression")
+NUM_SAMPLES = 5
+# What takes several answers takes as many of them everywhere.
+OF_SAMPLES: dict[str, dict[str, Any]] = {
+    "MCDropout": {"num_samples": NUM_SAMPLES},
+    "DeepEnsemble": {"num_members": NUM_SAMPLES},
+    "BatchEnsemble": {"num_members": NUM_SAMPLES},
+    "Masksembles": {"num_masks": NUM_SAMPLES},
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """The sets of one run.
+
+    Args:
+        train: `(x, y)`, arrays, or a data set of batches. Arrays are shuffled
+            in each epoch; a data set is taken in the order in which it comes.
+        validation: `(x, y)`, of the same distribution; methods that need
+            samples apart from the training take these.
+        test: `(x, y)`, the in-distribution test set.
+        ood: Dictionary from names to the inputs of out-of-distribution sets,
+            scaled as the in-distribution data are.
+    """
+
+    train: Any
+    validation: Any
+    test: Any
+    ood: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Training:
+    """How all methods are trained.
+
+    Args:
+        epochs: Integer.
+        batch_size: Integer.
+        optimizer: Function without arguments that returns a new optimizer.
+        loss: String. Loss of the methods that have none of their own.
+        learning_rates: Sequence of floats, one for each epoch, or `None` for
+            that of the optimizer. Defaults to `None`.
+    """
+
+    epochs: int
+    batch_size: int
+    optimizer: Callable[[], keras.optimizers.Optimizer]
+    loss: str
+    learning_rates: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        checked_count("epochs", self.epochs)
+        checked_count("batch_size", self.batch_size)
+        rates = self.learning_rates
+        if rates is not None and len(rates) != self.epochs:
+            raise ValueError(
+                "There must be one learning rate for each epoch. Received: "
+                f"{len(rates)} learning rates and epochs={self.epochs}"
+            )
+
+    def settings(self) -> dict[str, Any]:
+        """What of it decides about the results, for JSON."""
+        optimizer = self.optimizer()
+        config = optimizer.get_config()
+        config.pop("name", None)
+        rates = self.learning_rates
+        return {
+            "epochs": self.epochs,
+            "batch_size": self.batch_size,
+            "optimizer": type(optimizer).__name__,
+            "optimizer_config": _plain(config),
+            "loss": self.loss,
+            "learning_rates": None if rates is None else list(rates),
+        }
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One method with its settings.
+
+    Args:
+        method: String. Name of a class, as in `keras_zigzag.methods()`.
+        options: Dictionary of arguments of its `from_model`. Defaults to none.
+    """
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_known("method", self.method, kz.methods())
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One experiment that any of the methods can take part in.
+
+    Args:
+        name: String. Also the name of the file of its results.
+        title: String. What tables call it.
+        task: `"classification"` or `"regression"`.
+        load: Function of a seed that returns the `Data`.
+        build: Function without arguments that returns a new base model, which
+            ends in a softmax or in values.
+        training: `Training`.
+        options: Dictionary from methods to arguments of their `from_model`,
+            over the defaults: five samples, members or masks. Defaults to
+            none.
+        variants: Dictionary from labels to a `Variant`, for comparing several
+            settings of one method. Defaults to `None`: each method that is
+            defined for the task, under its own name.
+        settings: Dictionary of further constants that define the experiment,
+            for the record: numbers, strings, Booleans. Defaults to none.
+        group: String. Experiments of one group share a table. Defaults to
+            `""`, for a table of its own.
+        paper: String. Which table of `paper_results.json` holds the published
+            values. Defaults to `""`, for none.
+        units: String. Units of the values of a regression. Defaults to `""`.
+
+    Raises:
+        ValueError: If a task or a method is unknown, or a method is not
+            defined for the task.
+    """
+
+    name: str
+    title: str
+    task: str
+    load: Callable[[int], Data]
+    build: Callable[[], keras.Model]
+    training: Training
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variants: Mapping[str, Variant] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    group: str = ""
+    paper: str = ""
+    units: str = ""
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise ValueError(
+                f"The task of a protocol must be one of {list(TASKS)}. "
+                f"Received: task={self.task!r}"
+            )
+        for name in self.options:
+            check_known("method", name, kz.methods())
+        for variant in (self.variants or {}).values():
+            self._check_defined(variant.method)
+
+    def all_variants(self) -> dict[str, Variant]:
+        """All that can be run, by label, with the settings they run with."""
+        variants = self.variants
+        if variants is None:
+            variants = {
+                name: Variant(name)
+                for name, method in kz.methods().items()
+                if self.task in method.tasks
+            }
+        return {
+            label: Variant(
+                variant.method,
+                {
+                    **OF_SAMPLES.get(variant.method, {}),
+                    **self.options.get(variant.method, {}),
+                    **variant.options,
+                },
+            )
+            for label, variant in variants.items()
+        }
+
+    def chosen(self, labels: str | Sequence[str]) -> dict[str, Variant]:
+        """The variants of these labels, or of `"all"`."""
+        variants = self.all_variants()
+        if isinstance(labels, str):
+            labels = [labels]
+        if "all" in labels:
+            return variants
+        for label in labels:
+            if label in kz.methods() and self.variants is None:
+                self._check_defined(label)
+            check_known("method", label, variants)
+        return {label: variants[label] for label in labels}
+
+    def settings_of(self, variant: Variant) -> dict[str, Any]:
+        """Everything that decides about the results but the seed."""
+        return {
+            "class": variant.method,
+            "options": _plain(dict(variant.options)),
+            "training": self.training.settings(),
+            **_plain(dict(self.settings)),
+        }
+
+    def _check_defined(self, name: str) -> None:
+        if self.task not in kz.methods()[name].tasks:
+            raise ValueError(
+                f"{name} is not defined for a {self.task}. "
+                f"Received: a protocol {self.name!r} of that task. Leave "
+                "the method out, or ask for 'all', which does."
+            )
+
+
+def check_known(what: str, name: str, known: Any) -> None:
+    """Raises a `ValueError` that lists what there is."""
+    if name not in known:
+        raise ValueError(
+            f"Unknown {what}. Expected one of {sorted(known)}. "
+            f"Received: {name!r}"
+        )
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it; objects by what Keras writes for them."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "item"):
+        return value.item()
+    return _plain(keras.saving.serialize_keras_object(value))
