@@ -243,9 +243,43 @@ class DeepEnsemble(AnsweringModel):
         return super().call(inputs, training)
 
     def estimate(self, inputs: Any) -> tuple[Any, Any]:
-        samples = self._samples(inputs, training=False)
+        samples = self.samples(inputs)
         prediction = prediction_of(self._mixture.outputs(samples))
         return prediction, self._mixture.uncertainty(samples)
+
+    def samples(self, inputs: Any) -> Any:
+        """All answers, in tensors of shape `(num_members, batch_size, ...)`.
+
+        In a regression with variances `(means, log-variances)`.
+        """
+        return self._mixture.stacked(
+            [self._outputs(each, inputs, False) for each in self.members]
+        )
+
+    def combine(self, samples: Any) -> dict[str, Any]:
+        """Prediction and uncertainty of some of the samples.
+
+        What fewer samples would have said, without asking again.
+
+        Args:
+            samples: Structure of tensors of shape `(num_samples, batch_size,
+                ...)`, as `samples` returns, with any number of samples.
+
+        Returns:
+            Dictionary with `"prediction"` and `"uncertainty"`.
+
+        Raises:
+            ValueError: If the score is a spread and there is one sample.
+
+        Example:
+
+        >>> ensemble = keras_zigzag.baselines.DeepEnsemble.from_model(
+        ...     base, task="classification", num_members=3)
+        >>> samples = ensemble.samples(x_test)
+        >>> sorted(ensemble.combine(samples[:2]))
+        ['prediction', 'uncertainty']
+        """
+        return self._mixture.combined(samples)
 
     def training_batch(
         self, x: Any, y: Any, sample_weight: Any = None
@@ -426,11 +460,6 @@ class DeepEnsemble(AnsweringModel):
 
     def _outputs(self, member: Any, x: Any, training: bool | None) -> Any:
         return self.answers.outputs(member(x, training=training))
-
-    def _samples(self, inputs: Any, training: bool | None) -> Any:
-        return self._mixture.stacked(
-            [self._outputs(each, inputs, training) for each in self.members]
-        )
 
     def _adapt_attack(self, x: Any, options: dict[str, Any]) -> None:
         if self.attack is None:

@@ -36,6 +36,7 @@ class Mixture:
 
     def __init__(self, answers: Answers, score: Any, num_samples: int):
         self.answers = answers
+        self.score = score
         self.scores = chosen_scores(score, answers, SCORES)
         for name, task in zip(self.scores, answers.tasks, strict=True):
             _check_spread(name, task, num_samples, answers.variance)
@@ -69,6 +70,23 @@ class Mixture:
         return self.answers.pack(
             [self._score(*entry) for entry in self._leaves(samples)]
         )
+
+    def combined(self, samples: Any) -> dict[str, Any]:
+        """Prediction and uncertainty of any number of answers.
+
+        Args:
+            samples: Outputs of a network, stacked.
+
+        Raises:
+            ValueError: If the score is a spread and there is one answer.
+        """
+        size = keras.tree.flatten(samples)[0].shape[0]
+        some = Mixture(self.answers, self.score, size)
+        prediction = prediction_of(some.outputs(samples))
+        return {
+            "prediction": prediction,
+            "uncertainty": some.uncertainty(samples),
+        }
 
     def _leaves(self, samples: Any) -> list[tuple[int, Tensor, Any]]:
         """Index, answers and variances of each output."""

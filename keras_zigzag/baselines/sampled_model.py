@@ -58,6 +58,31 @@ class SampledModel(NetworkModel):
         """All answers, in tensors of shape `(num_samples, batch_size, ...)`."""
         return self._apart(self.network(inputs, training=False))
 
+    def combine(self, samples: Any) -> dict[str, Any]:
+        """Prediction and uncertainty of some of the samples.
+
+        What fewer samples would have said, without asking again.
+
+        Args:
+            samples: Structure of tensors of shape `(num_samples, batch_size,
+                ...)`, as `samples` returns, with any number of samples.
+
+        Returns:
+            Dictionary with `"prediction"` and `"uncertainty"`.
+
+        Raises:
+            ValueError: If the score is a spread and there is one sample.
+
+        Example:
+
+        >>> model = keras_zigzag.baselines.MCDropout.from_model(
+        ...     base, task="classification", layers=1, num_samples=5)
+        >>> samples = model.samples(x_test)
+        >>> sorted(model.combine(samples[:2]))
+        ['prediction', 'uncertainty']
+        """
+        return self._mixture.combined(samples)
+
     def _apart(self, outputs: Any) -> Any:
         return keras.tree.map_structure(
             lambda leaf: ops.reshape(

@@ -1,0 +1,149 @@
+"""Results as lines of JSON: written one by one, read and merged."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import platform
+import subprocess
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_zigzag.version import __version__
+
+Record = dict[str, Any]
+# What two runs must have in common to be put into one table.
+COMPARED_VERSIONS = ("keras_zigzag", "keras", "backend")
+BACKENDS = {"tensorflow": "tensorflow", "jax": "jax", "torch": "torch"}
+
+
+def results_path(out: Path, protocol: str) -> Path:
+    """The file of the results of one protocol."""
+    return out / f"{protocol}.jsonl"
+
+
+def append_record(path: Path, record: Record) -> None:
+    """Adds a line, so that it is on the disk when this returns.
+
+    What a run that was killed left of a line is taken off before.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        _cut_off_partial_line(file)
+        file.write((json.dumps(record) + "\n").encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_records(path: Path, merge: bool = False) -> list[Record]:
+    """The last line of each method and seed.
+
+    Args:
+        path: Path of a file of lines, also of several that were concatenated.
+        merge: Boolean. Whether results of different versions or settings may
+            be in one file. Defaults to `False`.
+
+    Returns:
+        List of dictionaries; an empty one if there is no file.
+
+    Raises:
+        ValueError: If results of one method were made with different
+            settings, or results with different versions.
+    """
+    if not path.exists():
+        return []
+    latest = {}
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        record = _parsed(line, f"{path}, line {number}")
+        if record is not None:
+            latest[record["method"], record["seed"]] = record
+    records = list(latest.values())
+    if not merge:
+        check_alike(records, path)
+    return records
+
+
+def check_alike(records: Iterable[Record], path: Path) -> None:
+    """Raises a `ValueError` for results that do not belong together."""
+    digests: dict[str, set[str]] = {}
+    versions = set()
+    for record in records:
+        digests.setdefault(record["method"], set()).add(record["digest"])
+        known = record["versions"]
+        versions.add(tuple(known.get(key) for key in COMPARED_VERSIONS))
+    mixed = sorted(name for name, found in digests.items() if len(found) > 1)
+    if not mixed and len(versions) < 2:
+        return
+    what = f"settings of {mixed}" if mixed else f"versions {sorted(versions)}"
+    raise ValueError(
+        f"{path} holds results of different {what}, and a mean over them "
+        "would mean little. Use another folder, or ask for them to be merged "
+        "with `merge=True` (`--merge`)."
+    )
+
+
+def digest_of(settings: Any) -> str:
+    """A short name for settings, the same on all machines."""
+    text = json.dumps(settings, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def versions() -> dict[str, str]:
+    """The versions that may have to do with a result."""
+    backend = keras.backend.backend()
+    module = importlib.import_module(BACKENDS[backend])
+    return {
+        "keras_zigzag": __version__,
+        "keras": keras.version(),
+        "backend": f"{backend} {module.__version__}",
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def revision() -> str | None:
+    """The git revision of the package, `None` outside of a clone."""
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def _parsed(line: bytes, where: str) -> Record | None:
+    if not line.strip():
+        return None
+    try:
+        return json.loads(line)
+    except ValueError:
+        warnings.warn(
+            f"{where} is cut off or damaged and is left out; run the "
+            "experiment again, which repeats what is missing.",
+            stacklevel=3,
+        )
+        return None
+
+
+def _cut_off_partial_line(file: Any) -> None:
+    size = file.seek(0, os.SEEK_END)
+    if not size:
+        return
+    file.seek(0)
+    content = file.read()
+    end = content.rfind(b"\n") + 1
+    if end < size:
+        file.truncate(end)

@@ -1,0 +1,146 @@
+"""What a method costs in an experiment, relative to the single model."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_zigzag.benchmark.cost_measure import Run, time_interleaved
+from keras_zigzag.benchmark.cost_table import Spread
+from keras_zigzag.benchmark.protocol import Data, Protocol, Variant
+from keras_zigzag.benchmark.recipes import Recipe
+from keras_zigzag.evaluation.data import Batches
+
+SINGLE = "SingleModel"
+NUM_BATCHES = 10
+REPEATS = 5
+# What two layers may differ in and still be the same.
+NAMES = ("name", "dtype", "trainable", "seed", "batch_shape", "build_config")
+
+
+def costs_of(
+    protocol: Protocol, variant: Variant, data: Data
+) -> dict[str, Any]:
+    """Size, times and changes, as the tables of the paper have them.
+
+    New models are built for it, and timed in turn on the same few batches.
+
+    Args:
+        protocol: `Protocol`.
+        variant: `Variant`.
+        data: `Data`.
+
+    Returns:
+        Dictionary. `"size"`: the number of parameters over that of the single
+        model; `"inference_time"` and `"training_time"`: median, lower and
+        upper quartile of the ratios; `"changed_layers"`: see
+        `share_of_changed_layers`; `"parameters"`.
+    """
+    single = Recipe(protocol, Variant(SINGLE))
+    recipe = Recipe(protocol, variant)
+    models = {
+        "single": (single, single.trainee(data)),
+        "method": (recipe, recipe.trainee(data)),
+    }
+    x, y = first_batches(data.train, protocol.training.batch_size)
+    with warnings.catch_warnings():
+        # Certificates that are random take as long as trained ones.
+        warnings.simplefilter("ignore")
+        fit, predict = {}, {}
+        for name, (each, trainee) in models.items():
+            fit[name] = _fit(trainee, x, y, protocol)
+            predict[name] = _predict(each.unfinished(trainee), x, protocol)
+        training = time_interleaved(fit, REPEATS)
+        inference = time_interleaved(predict, REPEATS)
+    finished = {
+        name: each.unfinished(trainee)
+        for name, (each, trainee) in models.items()
+    }
+    parameters = finished["method"].count_params()
+    return {
+        "size": parameters / finished["single"].count_params(),
+        "inference_time": _ratio(inference),
+        "training_time": _ratio(training),
+        "changed_layers": share_of_changed_layers(
+            protocol.build(), finished["method"]
+        ),
+        "parameters": parameters,
+    }
+
+
+def share_of_changed_layers(base: keras.Model, model: keras.Model) -> float:
+    """How much of a network a method changes, from the two models.
+
+    The number of layers of the method's model that are not in the base model,
+    of the same class, settings and sizes, over the number of layers of the
+    base model. The copies of an ensemble change nothing.
+
+    Args:
+        base: Base model.
+        model: `UncertaintyModel` that was made of it.
+
+    Returns:
+        Float, 0 if no layer was touched or added.
+    """
+    with warnings.catch_warnings():
+        # Nothing is saved, so it does not matter what could be loaded.
+        warnings.simplefilter("ignore")
+        known = [_fingerprint(layer) for layer in leaf_layers(base)]
+        found = {_fingerprint(layer) for layer in leaf_layers(model)}
+    return len(found.difference(known)) / len(known)
+
+
+def leaf_layers(model: Any) -> list[Any]:
+    """All layers that hold no others, each of them once."""
+    found: dict[int, Any] = {}
+    for layer in model.layers:
+        inner = getattr(layer, "layers", None)
+        if inner:
+            found.update({id(one): one for one in leaf_layers(layer)})
+        elif not isinstance(layer, keras.layers.InputLayer):
+            found[id(layer)] = layer
+    return list(found.values())
+
+
+def first_batches(data: Any, batch_size: int) -> tuple[Any, Any]:
+    """Arrays of the first samples of `(x, y)` or of a data set."""
+    batches = Batches(data, "`train`", batch_size)
+    some = list(itertools.islice(iter(batches), NUM_BATCHES))
+    x, y = (
+        keras.tree.map_structure(
+            lambda *leaves: np.concatenate([np.asarray(x) for x in leaves]),
+            *parts,
+        )
+        for parts in zip(*((x, y) for x, y, _ in some), strict=True)
+    )
+    return x, y
+
+
+def _fingerprint(layer: Any) -> str:
+    config = {
+        key: value
+        for key, value in layer.get_config().items()
+        if key not in NAMES
+    }
+    shapes = [tuple(weight.shape) for weight in layer.weights]
+    return f"{type(layer).__name__} {sorted(map(str, config.items()))} {shapes}"
+
+
+def _fit(model: keras.Model, x: Any, y: Any, protocol: Protocol) -> Run:
+    size = protocol.training.batch_size
+    return lambda: model.fit(x, y, batch_size=size, verbose=0)
+
+
+def _predict(model: keras.Model, x: Any, protocol: Protocol) -> Run:
+    size = protocol.training.batch_size
+    return lambda: model.predict(x, batch_size=size, verbose=0)
+
+
+def _ratio(seconds: dict[str, list[float]]) -> list[float]:
+    pairs = zip(seconds["method"], seconds["single"], strict=True)
+    spread = Spread.of([ours / single for ours, single in pairs])
+    return [spread.median, spread.low, spread.high]

@@ -1,0 +1,261 @@
+"""One protocol, run over methods and seeds."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_zigzag.benchmark import results
+from keras_zigzag.benchmark.progress import Progress
+from keras_zigzag.benchmark.protocol import Data, Protocol, Variant
+from keras_zigzag.benchmark.recipes import Recipe
+from keras_zigzag.benchmark.run_costs import costs_of
+from keras_zigzag.benchmark.scoring import (
+    Scores,
+    has_entropy_of_its_own,
+    metrics_of,
+    numbers_of_samples,
+    scores_of,
+)
+from keras_zigzag.benchmark.training import EpochBackup, train, write_arrays
+from keras_zigzag.number_checks import checked_count, checked_seed
+
+EVALUATION_BATCH = 500
+
+
+def run(
+    protocol: Protocol,
+    methods: str | Sequence[str] = "all",
+    seeds: int | Sequence[int] = 3,
+    out: str | Path = "results",
+    merge: bool = False,
+    progress: bool = True,
+) -> list[results.Record]:
+    """Trains and evaluates methods, and writes down what came out.
+
+    What is done already is not done again; a run that was stopped goes on
+    after its last complete epoch and ends with the same numbers. If a method
+    fails, that is written down and the others go on; it is tried again the
+    next time.
+
+    Args:
+        protocol: `Protocol`.
+        methods: `"all"`, or labels of its variants. Defaults to `"all"`.
+        seeds: Integer, how many, or a sequence of seeds. Defaults to `3`.
+        out: Path of a folder. `<protocol>.jsonl` gets one line for each
+            method and seed, `scores/` what they were computed from.
+            Defaults to `"results"`.
+        merge: Boolean. Whether results of other versions or settings may be
+            in the file. Defaults to `False`.
+        progress: Boolean. Whether to show the progress. Defaults to `True`.
+
+    Returns:
+        List of dictionaries, the lines of these methods and seeds.
+
+    Raises:
+        ValueError: If a method is unknown or not defined for the task, or the
+            file holds results of other versions or settings.
+        OSError: If nothing can be written. What is done is kept.
+
+    Example:
+
+    >>> from keras_zigzag import benchmark
+    >>> results = benchmark.run(protocol, ["SingleModel"], seeds=1, out=folder)
+    >>> results[0]["method"]
+    'SingleModel'
+    """
+    variants = protocol.chosen(methods)
+    if isinstance(seeds, int):
+        seeds = range(checked_count("seeds", seeds))
+    seeds = [_seed(one) for one in seeds]
+    out = Path(out)
+    path = results.results_path(out, protocol.name)
+    wanted = [(label, seed) for seed in seeds for label in variants]
+    records = _records(path, merge, protocol, variants)
+    left = [pair for pair in wanted if not _is_done(records, pair)]
+    shown = _progress(protocol, left, progress)
+    load = functools.lru_cache(maxsize=1)(protocol.load)
+    for label, seed in left:
+        one = _Run(protocol, label, variants[label], seed, out, shown)
+        record = one.record(load)
+        results.append_record(path, record)
+        one.clean()
+        records[label, seed] = record
+    return [records[pair] for pair in wanted]
+
+
+class _Run:
+    """One method with one seed."""
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        label: str,
+        variant: Variant,
+        seed: int,
+        out: Path,
+        progress: Progress | None,
+    ):
+        self.protocol = protocol
+        self.label = label
+        self.variant = variant
+        self.seed = seed
+        self.progress = progress
+        self.settings = protocol.settings_of(variant)
+        digest = results.digest_of([self.settings, results.versions()])
+        name = f"{label}-{seed}.npz".replace("/", "-").replace(" ", "_")
+        self.scores_path = out / "scores" / protocol.name / name
+        backup = out / "backups" / protocol.name / name
+        self.backup = EpochBackup(backup, digest)
+
+    def record(self, load: Any) -> results.Record:
+        """The line of this run, whether it went well or not."""
+        if self.progress is not None:
+            self.progress.start(self.label, self.seed)
+        try:
+            found = self._results(load(self.seed))
+        except OSError:
+            # A full disk or a missing file is not the method's fault.
+            raise
+        except Exception as error:
+            found = self._failure(error)
+        self._tell_end(found)
+        return self._header() | found
+
+    def clean(self) -> None:
+        """Once the line is written, the backup has done its service."""
+        self.backup.delete()
+
+    def _results(self, data: Data) -> results.Record:
+        keras.utils.clear_session()
+        keras.utils.set_random_seed(self.seed)
+        recipe = Recipe(self.protocol, self.variant)
+        trainee = recipe.trainee(data)
+        training = self.protocol.training
+        seconds = train(
+            trainee, data.train, training, self.seed, self.backup, self._epoch
+        )
+        self._tell("evaluating")
+        keras.utils.set_random_seed(self.seed)
+        model = recipe.finished(trainee, data)
+        scores = scores_of(model, data, self.protocol.task, EVALUATION_BATCH)
+        write_arrays(self.scores_path, scores)
+        self._tell("measuring what it costs")
+        costs = costs_of(self.protocol, self.variant, data)
+        found = evaluated(scores, self.protocol.task)
+        return {
+            "error": None,
+            **found,
+            "cost": costs | {"fit_seconds": seconds},
+        }
+
+    def _failure(self, error: Exception) -> results.Record:
+        text = "".join(traceback.format_exception_only(error)).strip()
+        return {
+            "error": text,
+            "metrics": {},
+            "entropy_metrics": {},
+            "missing": {},
+            "by_samples": {},
+            "cost": {},
+        }
+
+    def _header(self) -> results.Record:
+        now = datetime.datetime.now(datetime.UTC)
+        return {
+            "protocol": self.protocol.name,
+            "title": self.protocol.title,
+            "group": self.protocol.group,
+            "paper": self.protocol.paper,
+            "task": self.protocol.task,
+            "units": self.protocol.units,
+            "method": self.label,
+            "class": self.variant.method,
+            "seed": self.seed,
+            "settings": self.settings,
+            "digest": results.digest_of(self.settings),
+            "versions": results.versions(),
+            "revision": results.revision(),
+            "finished": now.isoformat(timespec="seconds"),
+        }
+
+    def _epoch(self, done: int) -> None:
+        if self.progress is not None:
+            self.progress.epoch(done)
+
+    def _tell(self, what: str) -> None:
+        if self.progress is not None:
+            self.progress.say(what)
+
+    def _tell_end(self, found: results.Record) -> None:
+        if self.progress is None:
+            return
+        if found["error"] is not None:
+            self.progress.end(f"failed: {found['error']}")
+            return
+        name = "accuracy" if "accuracy" in found["metrics"] else "mae"
+        value = found["metrics"].get(name, float("nan"))
+        self.progress.end(f"{name} {value:.3f}")
+
+
+def evaluated(scores: Scores, task: str) -> results.Record:
+    """All metrics of the arrays of one run, as its line has them."""
+    report = metrics_of(scores, task)
+    entropy = {}
+    if has_entropy_of_its_own(scores):
+        entropy = dict(metrics_of(scores, task, "entropy"))
+    return {
+        "metrics": dict(report),
+        "entropy_metrics": entropy,
+        "missing": report.missing,
+        "by_samples": {
+            str(number): dict(metrics_of(scores, task, num_samples=number))
+            for number in numbers_of_samples(scores)
+        },
+    }
+
+
+def _records(
+    path: Path, merge: bool, protocol: Protocol, variants: dict[str, Variant]
+) -> dict[tuple[str, int], results.Record]:
+    """What is done, refused if it does not belong to this protocol."""
+    records = results.read_records(path, merge)
+    if not merge:
+        planned = [
+            {
+                "method": label,
+                "digest": results.digest_of(protocol.settings_of(variant)),
+                "versions": results.versions(),
+            }
+            for label, variant in variants.items()
+        ]
+        results.check_alike([*records, *planned], path)
+    return {(one["method"], one["seed"]): one for one in records}
+
+
+def _is_done(records: dict, pair: tuple[str, int]) -> bool:
+    return pair in records and records[pair]["error"] is None
+
+
+def _progress(
+    protocol: Protocol, left: list[tuple[str, int]], wanted: bool
+) -> Progress | None:
+    if not wanted:
+        return None
+    epochs: dict[str, int] = {}
+    for label, _ in left:
+        epochs[label] = epochs.get(label, 0) + protocol.training.epochs
+    return Progress(protocol.title, epochs)
+
+
+def _seed(value: int) -> int:
+    seed = checked_seed(value)
+    if seed is None:
+        raise ValueError("A seed must be an integer. Received: None")
+    return seed
