@@ -16,7 +16,7 @@ from keras_zigzag.benchmark.recipes import Recipe
 from keras_zigzag.evaluation.data import Batches
 
 SINGLE = "SingleModel"
-NUM_BATCHES = 10
+NUM_BATCHES = 40
 REPEATS = 5
 # What two layers may differ in and still be the same.
 NAMES = ("name", "dtype", "trainable", "seed", "batch_shape", "build_config")

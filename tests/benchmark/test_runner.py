@@ -1,0 +1,282 @@
+"""Experiments that are stopped, go on, fail, and are merged."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keras_zigzag as kz
+from keras_zigzag.benchmark import run, runner
+from keras_zigzag.benchmark.__main__ import main
+from keras_zigzag.benchmark.results import read_records
+from tests.benchmark import tiny_protocol
+
+pytestmark = pytest.mark.one_quick_on("jax", "torch")
+NUMBERS = ("metrics", "entropy_metrics", "by_samples", "missing")
+
+
+@pytest.fixture(autouse=True)
+def costs_nothing(request, monkeypatch):
+    """Times differ in each run, and building new models takes most of one."""
+    if "real_costs" not in request.keywords:
+        monkeypatch.setattr(runner, "costs_of", lambda *arguments: {})
+
+
+def numbers(records):
+    return {
+        (one["method"], one["seed"]): {key: one[key] for key in NUMBERS}
+        for one in records
+    }
+
+
+def stop_after(monkeypatch, num_epochs):
+    """Ctrl-C after so many epochs in all."""
+    save = runner.EpochBackup.save
+    done = []
+
+    def save_and_stop(self, *arguments):
+        save(self, *arguments)
+        done.append(1)
+        if len(done) == num_epochs:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner.EpochBackup, "save", save_and_stop)
+
+
+def test_goes_on_where_it_was_stopped_with_the_same_numbers(
+    tmp_path, monkeypatch
+):
+    protocol = tiny_protocol.make(variants=tiny_protocol.VARIANTS)
+    whole = run(protocol, seeds=1, out=tmp_path / "whole", progress=False)
+    parts = tmp_path / "parts"
+    for num_epochs in (1, 3, 2):
+        with monkeypatch.context() as context:
+            stop_after(context, num_epochs)
+            with pytest.raises(KeyboardInterrupt):
+                run(protocol, seeds=1, out=parts, progress=False)
+    resumed = run(protocol, seeds=1, out=parts, progress=False)
+    assert numbers(resumed) == numbers(whole)
+    assert not list((parts / "backups").rglob("*.npz"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_all_methods_go_on_with_the_same_numbers(task, tmp_path, monkeypatch):
+    protocol = tiny_protocol.make(task)
+    whole = run(protocol, seeds=1, out=tmp_path / "whole", progress=False)
+    assert [one["error"] for one in whole] == [None] * len(whole)
+    for label in protocol.all_variants():
+        with monkeypatch.context() as context:
+            stop_after(context, 2)
+            with pytest.raises(KeyboardInterrupt):
+                run(protocol, label, 1, tmp_path / "parts", progress=False)
+    resumed = run(protocol, seeds=1, out=tmp_path / "parts", progress=False)
+    assert numbers(resumed) == numbers(whole)
+
+
+@pytest.mark.backend("tensorflow")
+def test_killed_at_five_random_moments_the_numbers_are_the_same(tmp_path):
+    """A process that is killed has no time to clean up."""
+    file = Path(tiny_protocol.__file__)
+    command = [sys.executable, str(file), "--seeds", "1", "--out"]
+    environment = os.environ | {"PYTHONPATH": str(file.parents[2])}
+    generator = random.Random(0)
+    parts = tmp_path / "parts"
+    for _ in range(5):
+        process = subprocess.Popen(
+            [*command, str(parts)], env=environment, stderr=subprocess.DEVNULL
+        )
+        # Once the first is written each start, most of it imports, comes to
+        # a later place.
+        time.sleep(generator.uniform(2.0, 6.0))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    for out in (parts, tmp_path / "whole"):
+        subprocess.run([*command, str(out)], env=environment, check=True)
+    whole, resumed = (
+        read_records(out / "tiny.jsonl") for out in (tmp_path / "whole", parts)
+    )
+    assert numbers(resumed) == numbers(whole)
+    assert len(whole) == len(tiny_protocol.VARIANTS)
+
+
+def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
+    protocol = tiny_protocol.make(epochs=1)
+    first = run(protocol, "SingleModel", 1, tmp_path, progress=False)
+    monkeypatch.setattr(runner, "train", None)
+    again = run(protocol, "SingleModel", 1, tmp_path, progress=False)
+    assert again == first
+
+
+def test_a_failure_is_noted_and_the_others_go_on(tmp_path, monkeypatch):
+    protocol = tiny_protocol.make(epochs=1)
+    labels = ["SNGP", "SingleModel"]
+    with monkeypatch.context() as context:
+        context.setattr(
+            kz.baselines.SNGP, "fit", lambda *a, **k: 1 / 0, raising=True
+        )
+        failed, good = run(protocol, labels, 1, tmp_path, progress=False)
+    assert failed["error"] == "ZeroDivisionError: division by zero"
+    assert failed["metrics"] == {} and good["error"] is None
+    repeated, _ = run(protocol, labels, 1, tmp_path, progress=False)
+    assert repeated["error"] is None and "accuracy" in repeated["metrics"]
+
+
+def test_metrics_are_those_of_the_stored_scores(tmp_path):
+    protocol = tiny_protocol.make(epochs=1)
+    (record,) = run(protocol, "DeepEnsemble", 1, tmp_path, progress=False)
+    path = tmp_path / "scores" / "tiny" / "DeepEnsemble-0.npz"
+    scores = dict(np.load(path))
+    samples = scores["id_samples_0"]
+    assert samples.shape == (72, 5, 2)
+    for number in range(1, 6):
+        mean = samples[:, :number].mean(axis=1)
+        np.testing.assert_allclose(
+            scores[f"id_prediction_{number}"], mean, rtol=1e-5
+        )
+        entropy = -(mean * np.log(mean)).sum(axis=-1)
+        np.testing.assert_allclose(
+            scores[f"id_uncertainty_{number}"], entropy, rtol=1e-4
+        )
+        correct = mean.argmax(-1) == scores["id_targets"]
+        part = record["by_samples"][str(number)]
+        assert part["accuracy"] == pytest.approx(correct.mean())
+        assert part["far_roc_auc"] == pytest.approx(
+            kz.metrics.roc_auc(entropy, scores[f"ood_far_uncertainty_{number}"])
+        )
+    assert record["by_samples"]["5"] == record["metrics"]
+
+
+def test_spread_of_one_sample_is_left_out_in_a_regression(tmp_path):
+    protocol = tiny_protocol.make("regression", epochs=1)
+    (record,) = run(protocol, "MCDropout", 1, tmp_path, progress=False)
+    assert list(record["by_samples"]) == ["2", "3", "4", "5"]
+
+
+def test_entropy_stands_beside_a_distance(tmp_path):
+    protocol = tiny_protocol.make(epochs=1)
+    zigzag, single = run(
+        protocol, ["ZigZagModel", "SingleModel"], 1, tmp_path, progress=False
+    )
+    assert "raulc" in zigzag["entropy_metrics"]
+    assert single["entropy_metrics"] == {}
+
+
+@pytest.mark.real_costs
+def test_costs_are_relative_to_the_single_model(tmp_path):
+    protocol = tiny_protocol.make(epochs=1)
+    (record,) = run(protocol, "DeepEnsemble", 1, tmp_path, progress=False)
+    cost = record["cost"]
+    assert cost["size"] == 5.0
+    assert cost["changed_layers"] == 0.0
+    median, low, high = cost["training_time"]
+    assert 0 < low <= median <= high
+    assert cost["fit_seconds"] > 0
+
+
+def test_results_of_other_settings_are_refused(tmp_path):
+    run(tiny_protocol.make(epochs=1), "SingleModel", 1, tmp_path)
+    other = tiny_protocol.make(epochs=2)
+    with pytest.raises(ValueError, match="different settings of .*--merge"):
+        run(other, "SingleModel", 2, tmp_path)
+    merged = run(other, "SingleModel", 2, tmp_path, merge=True, progress=False)
+    assert [one["settings"]["training"]["epochs"] for one in merged] == [1, 2]
+
+
+def test_results_of_other_versions_are_refused(tmp_path):
+    protocol = tiny_protocol.make(epochs=1)
+    (record,) = run(protocol, "SingleModel", 1, tmp_path, progress=False)
+    record["versions"]["keras"] = "3.0.0"
+    (tmp_path / "tiny.jsonl").write_text(json.dumps(record) + "\n")
+    with pytest.raises(ValueError, match="different versions"):
+        run(protocol, "SNGP", 1, tmp_path, progress=False)
+
+
+def test_a_line_that_was_cut_off_is_repeated(tmp_path):
+    protocol = tiny_protocol.make(epochs=1)
+    labels = ["SingleModel", "TemperatureScaling"]
+    whole = run(protocol, labels, 1, tmp_path, progress=False)
+    path = tmp_path / "tiny.jsonl"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.warns(UserWarning, match="cut off"):
+        again = run(protocol, labels, 1, tmp_path, progress=False)
+    assert numbers(again) == numbers(whole)
+    assert len(read_records(path)) == 2
+
+
+def test_results_of_two_machines_are_merged_by_concatenation(tmp_path):
+    protocol = tiny_protocol.make(epochs=1)
+    text = ""
+    for seed in (0, 1):
+        out = tmp_path / str(seed)
+        run(protocol, "SingleModel", [seed], out, progress=False)
+        text += (out / "tiny.jsonl").read_text()
+    path = tmp_path / "tiny.jsonl"
+    path.write_text(text)
+    assert [one["seed"] for one in read_records(path)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"methods": "Oracle"}, "Unknown method.*SingleModel.*'Oracle'"),
+        ({"methods": "TwoModels"}, "not defined for a classification"),
+        ({"seeds": 0}, "Received: seeds=0"),
+        ({"seeds": [-1]}, "seed"),
+    ],
+)
+def test_bad_arguments(arguments, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        run(tiny_protocol.make(), out=tmp_path, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"task": "ranking"}, "must be one of.*'ranking'"),
+        ({"options": {"Oracle": {}}}, "Unknown method"),
+        (
+            {"variants": {"two": tiny_protocol.Variant("TwoModels")}},
+            "not defined",
+        ),
+    ],
+)
+def test_bad_protocols(changes, message):
+    with pytest.raises(ValueError, match=message):
+        tiny_protocol.make(**changes)
+
+
+def test_one_learning_rate_for_each_epoch():
+    with pytest.raises(ValueError, match="2 learning rates and epochs=3"):
+        tiny_protocol.Training(3, 8, None, "mse", learning_rates=[0.1, 0.01])
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    stop_after(monkeypatch, 1)
+    arguments = ["--seeds", "1", "--out", str(tmp_path)]
+    assert main(tiny_protocol.protocols, arguments) == 130
+    assert "to go on:\n    python" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_told_of(tmp_path, monkeypatch, capsys):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(runner, "write_arrays", full)
+    arguments = ["--seeds", "1", "--out", str(tmp_path), "--quick"]
+    assert main(tiny_protocol.protocols, arguments) == 1
+    assert "No space left on device" in capsys.readouterr().err
+
+
+def test_unknown_protocols_are_listed(capsys):
+    with pytest.raises(SystemExit):
+        main(arguments=["run", "mnits"])
+    error = capsys.readouterr().err
+    assert "'digits'" in error and "Received: 'mnits'" in error
