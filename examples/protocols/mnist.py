@@ -94,7 +94,7 @@ def make(name, title, setting, quick):
             "mean": MEAN,
             "std": STD,
         },
-        paper="mnist",
+        paper=name,
     )
 
 

@@ -11,7 +11,7 @@ def ids(images):
     return {hash(image.tobytes()) for image in images}
 
 
-@pytest.mark.parametrize("name", ["mnist"])
+@pytest.mark.parametrize("name", ["mnist", "mnist_split"])
 def test_all_methods_of_a_base(name):
     assert_all_methods(load_file(name).protocols(quick=True)[0])
 
@@ -64,5 +64,28 @@ def test_mnist_is_normalised(tfds_data_dir):
     protocol = load_file("mnist").protocols(quick=True)[0]
     normalise = protocol.build().layers[0]
     x = np.asarray(normalise(protocol.load(0).train[0]))
+    assert x.mean() == pytest.approx(0, abs=0.02)
+    assert x.std() == pytest.approx(1, abs=0.02)
+
+
+def test_split_digits():
+    module = load_file("mnist_split")
+    y = np.array([9, 0, 4, 5, 2])
+    (x, known), (x_ood, unknown) = module.split_digits(np.arange(5), y)
+    assert list(x) == [1, 2, 4] and list(known) == [0, 4, 2]
+    assert list(x_ood) == [0, 3] and list(unknown) == [9, 5]
+
+
+@pytest.mark.slow
+def test_mnist_split_data(tfds_data_dir):
+    protocol = load_file("mnist_split").protocols(quick=True)[0]
+    data = protocol.load(0)
+    assert data.train[0].shape == (10_000, 28, 28, 1)
+    assert data.validation[0].shape == (5_000, 28, 28, 1)
+    assert len(data.test[0]) == len(data.ood["digits_5_9"]) == 2_500
+    for _, y in (data.train, data.validation, data.test):
+        assert set(y) == set(range(5))
+    assert not ids(data.train[0]) & ids(data.validation[0])
+    x = np.asarray(protocol.build().layers[0](data.train[0]))
     assert x.mean() == pytest.approx(0, abs=0.02)
     assert x.std() == pytest.approx(1, abs=0.02)
