@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from tests.examples.protocol_files import assert_all_methods, load_file
+
+pytestmark = pytest.mark.backend("tensorflow")
+
+
+def ids(images):
+    """One number for each image, by which it can be found again."""
+    return {hash(image.tobytes()) for image in images}
+
+
+@pytest.mark.parametrize("name", ["mnist", "mnist_split"])
+def test_all_methods_of_a_base(name):
+    assert_all_methods(load_file(name).protocols(quick=True)[0])
+
+
+def test_mnist_settings():
+    module = load_file("mnist")
+    appendix, notebook = module.protocols(quick=False)
+    assert [appendix.name, notebook.name] == ["mnist", "mnist-notebook"]
+    assert appendix.training.epochs == 3
+    assert float(appendix.training.optimizer().learning_rate) == pytest.approx(
+        1e-2
+    )
+    assert notebook.training.epochs == 5
+    assert notebook.training.batch_size == 64
+    assert float(notebook.training.optimizer().learning_rate) == pytest.approx(
+        1e-3
+    )
+    assert not notebook.settings["quick"]
+    assert module.protocols(quick=True)[0].settings["quick"]
+
+
+def test_mnist_grey():
+    images = np.zeros((2, 32, 32, 3), "uint8")
+    images[1, 2:30, 2:30] = (10, 20, 30)
+    grey = load_file("mnist").to_grey(images)
+    assert grey.shape == (2, 28, 28, 1) and grey.dtype == "float32"
+    assert not grey[0].any()
+    np.testing.assert_allclose(grey[1], 18.15, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_mnist_data(tfds_data_dir):
+    protocol = load_file("mnist").protocols(quick=True)[0]
+    data, again, other = (protocol.load(seed) for seed in (0, 0, 1))
+    assert data.train[0].shape == (10_000, 28, 28, 1)
+    assert data.validation[0].shape == (5_000, 28, 28, 1)
+    assert data.test[0].shape == (5_000, 28, 28, 1)
+    assert set(data.ood) <= {"fashion_mnist", "svhn"}
+    for images in data.ood.values():
+        assert images.shape == (5_000, 28, 28, 1)
+        assert images.min() >= 0 and 100 < images.max() <= 255
+    assert not ids(data.train[0]) & ids(data.validation[0])
+    np.testing.assert_array_equal(data.train[0], again.train[0])
+    assert ids(data.validation[0]) != ids(other.validation[0])
+    np.testing.assert_array_equal(data.test[0], other.test[0])
+
+
+@pytest.mark.slow
+def test_mnist_is_normalised(tfds_data_dir):
+    protocol = load_file("mnist").protocols(quick=True)[0]
+    normalise = protocol.build().layers[0]
+    x = np.asarray(normalise(protocol.load(0).train[0]))
+    assert x.mean() == pytest.approx(0, abs=0.02)
+    assert x.std() == pytest.approx(1, abs=0.02)
+
+
+def test_split_digits():
+    module = load_file("mnist_split")
+    y = np.array([9, 0, 4, 5, 2])
+    (x, known), (x_ood, unknown) = module.split_digits(np.arange(5), y)
+    assert list(x) == [1, 2, 4] and list(known) == [0, 4, 2]
+    assert list(x_ood) == [0, 3] and list(unknown) == [9, 5]
+
+
+@pytest.mark.slow
+def test_mnist_split_data(tfds_data_dir):
+    protocol = load_file("mnist_split").protocols(quick=True)[0]
+    data = protocol.load(0)
+    assert data.train[0].shape == (10_000, 28, 28, 1)
+    assert data.validation[0].shape == (5_000, 28, 28, 1)
+    assert len(data.test[0]) == len(data.ood["digits_5_9"]) == 2_500
+    for _, y in (data.train, data.validation, data.test):
+        assert set(y) == set(range(5))
+    assert not ids(data.train[0]) & ids(data.validation[0])
+    x = np.asarray(protocol.build().layers[0](data.train[0]))
+    assert x.mean() == pytest.approx(0, abs=0.02)
+    assert x.std() == pytest.approx(1, abs=0.02)
