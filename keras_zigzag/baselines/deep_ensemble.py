@@ -3,7 +3,6 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
 
 from keras_zigzag.baselines.adversarial import (
@@ -398,17 +397,21 @@ class DeepEnsemble(AnsweringModel):
                 "ensemble that is not compiled."
             )
         self._adapt_attack(x, options)
-        generators = self._generators()
+        seeds = self._seeds()
         callbacks = options.pop("callbacks", None) or []
 
         def fit(index: int, model: Member, more: list[Any]) -> Any:
+            its_options = options | {"callbacks": [*callbacks, *more]}
             data = in_orders(
-                x, y, options, generators[index : index + 1], OneMemberBatches
+                model,
+                x,
+                y,
+                its_options,
+                seeds[index : index + 1],
+                OneMemberBatches,
             )
             each, targets, its_options = data
-            return model.fit(
-                each, targets, callbacks=[*callbacks, *more], **its_options
-            )
+            return model.fit(each, targets, **its_options)
 
         folder = None
         if backup_dir is not None:
@@ -427,8 +430,7 @@ class DeepEnsemble(AnsweringModel):
         self, x: Any, y: Any, options: dict[str, Any]
     ) -> tuple[Any, Any, dict[str, Any]]:
         self._adapt_attack(x, options)
-        generators = self._generators()
-        return in_orders(x, y, options, generators, MemberBatches)
+        return in_orders(self, x, y, options, self._seeds(), MemberBatches)
 
     def compile(
         self,
@@ -481,15 +483,12 @@ class DeepEnsemble(AnsweringModel):
         model.compile(optimizer, *arguments[0], **arguments[1])
         return model
 
-    def _generators(self) -> list[np.random.Generator]:
+    def _seeds(self) -> list[list[int]]:
         seed = self.seed
         if seed is None:
             # From the generator that `keras.utils.set_random_seed` sets.
             seed = random.randrange(2**32)
-        return [
-            np.random.default_rng([seed, index])
-            for index in range(len(self.members))
-        ]
+        return [[seed, index] for index in range(len(self.members))]
 
 
 def _named(index: int) -> Any:

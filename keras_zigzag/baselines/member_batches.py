@@ -6,6 +6,7 @@ import keras
 import numpy as np
 
 from keras_zigzag.batches import rows_of
+from keras_zigzag.callback_order import with_first
 from keras_zigzag.checks import as_array, check_same_size, is_data
 
 
@@ -24,31 +25,33 @@ class MemberOutputs(NamedTuple):
 class MemberBatches(keras.utils.PyDataset):
     """Gives each member the samples in an order of its own.
 
+    The order depends on the seed and the epoch alone: training that goes on
+    in another process goes on in the same orders. `OrderOfEpoch` tells which
+    epoch it is, since Keras also reads batches in advance.
+
     Args:
         data: Tuple of inputs, targets and sample weights, or `None` for
             these, each a structure of arrays.
         batch_size: Integer.
-        generators: List of `np.random.Generator`, one for each member.
+        seeds: List of lists of integers, a seed for each member.
     """
 
-    def __init__(self, data: tuple, batch_size: int, generators: list[Any]):
+    def __init__(self, data: tuple, batch_size: int, seeds: list[list[int]]):
         super().__init__()
         self.data = keras.tree.map_structure(
             lambda leaf: None if leaf is None else as_array(leaf), data
         )
         self.batch_size = batch_size
-        self.generators = generators
+        self.seeds = seeds
         leaves = keras.tree.flatten(self.data[0])
         self.size = len(next(leaf for leaf in leaves if leaf is not None))
-        self.orders = self._drawn()
-        self._is_read = False
+        self.begin_epoch(0)
 
     @property
     def num_batches(self) -> int:
         return -(-self.size // self.batch_size)
 
     def __getitem__(self, index: int) -> tuple:
-        self._is_read = self._is_read or index == self.num_batches - 1
         start = index * self.batch_size
         batches = [
             self._taken(order[start : start + self.batch_size])
@@ -59,14 +62,12 @@ class MemberBatches(keras.utils.PyDataset):
             return MemberInputs(x), y
         return MemberInputs(x), y, weight
 
-    def on_epoch_end(self) -> None:
-        # Keras also calls this where it has only looked at the first batch.
-        if self._is_read:
-            self.orders = self._drawn()
-        self._is_read = False
-
-    def _drawn(self) -> list[np.ndarray]:
-        return [each.permutation(self.size) for each in self.generators]
+    def begin_epoch(self, epoch: int) -> None:
+        """Puts the samples into the orders of an epoch."""
+        self.orders = [
+            np.random.default_rng([*seed, epoch]).permutation(self.size)
+            for seed in self.seeds
+        ]
 
     def _taken(self, rows: np.ndarray) -> tuple:
         return keras.tree.map_structure(
@@ -82,20 +83,37 @@ class OneMemberBatches(MemberBatches):
         return (x.members[0], *(one[0] for one in rest))
 
 
+class OrderOfEpoch(keras.callbacks.Callback):
+    """Tells batches which epoch begins.
+
+    Args:
+        batches: `MemberBatches`.
+    """
+
+    def __init__(self, batches: MemberBatches):
+        super().__init__()
+        self.batches = batches
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.batches.begin_epoch(epoch)
+
+
 def in_orders(
+    model: keras.Model,
     x: Any,
     y: Any,
     options: dict[str, Any],
-    generators: list[np.random.Generator],
+    seeds: list[list[int]],
     kind: type[MemberBatches],
 ) -> tuple[Any, Any, dict[str, Any]]:
     """What `fit` is given, with arrays as a data set.
 
     Args:
+        model: The model that is to be trained.
         x: Inputs, or a data set, which stays as it is.
         y: Targets, or `None`.
         options: Further arguments of `fit`.
-        generators: List of `np.random.Generator`, one for each member.
+        seeds: List of lists of integers, a seed for each member.
         kind: Class of the data set.
 
     Returns:
@@ -122,7 +140,11 @@ def in_orders(
         data = rows_of(data, slice(first))
     batch_size = options.pop("batch_size", None) or 32
     options["shuffle"] = False
-    return kind(data, batch_size, generators), None, options
+    batches = kind(data, batch_size, seeds)
+    options["callbacks"] = with_first(
+        options.get("callbacks"), OrderOfEpoch(batches), model
+    )
+    return batches, None, options
 
 
 def _weights_of_classes(y: Any, weights: dict[int, float]) -> np.ndarray:

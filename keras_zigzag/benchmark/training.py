@@ -12,9 +12,9 @@ import keras
 import numpy as np
 from keras import ops
 
+import keras_zigzag as kz
+from keras_zigzag.baselines.member_batches import OneMemberBatches, in_orders
 from keras_zigzag.benchmark.protocol import Training
-
-NUM_SEEDS = 2**32
 
 
 class EpochBackup:
@@ -68,12 +68,12 @@ def train(
 ) -> float:
     """Trains a compiled model, from where a backup ends.
 
-    Each epoch draws from a seed of its own, so that it does not matter
-    whether one process ran all of them.
+    The order of the samples depends on the seed and the epoch alone, so that
+    it does not matter whether one process ran all epochs.
 
     Args:
         model: Compiled model.
-        data: `(x, y)`, or a data set.
+        data: `(x, y)`, or a data set, which is taken as it comes.
         training: `Training`.
         seed: Integer.
         backup: `EpochBackup`.
@@ -84,31 +84,62 @@ def train(
     """
     epoch, seconds = backup.restore(model)
     on_epoch(epoch)
-    x, y = data if isinstance(data, tuple) else (data, None)
-    while epoch < training.epochs:
-        keras.utils.set_random_seed(seed_of_epoch(seed, epoch))
-        if training.learning_rates is not None:
-            model.optimizer.learning_rate = training.learning_rates[epoch]
-        start = time.perf_counter()
+    watch = _Epochs(training, backup, seconds, on_epoch)
+    # An ensemble draws the orders of its members when it is given arrays.
+    keras.utils.set_random_seed(seed)
+    x, y, options = _in_order(model, data, training.batch_size, seed)
+    options["callbacks"] = [*options.get("callbacks", []), watch]
+    if epoch < training.epochs:
         model.fit(
             x,
             y,
-            batch_size=None if y is None else training.batch_size,
             initial_epoch=epoch,
-            epochs=epoch + 1,
+            epochs=training.epochs,
             verbose=0,
+            **options,
         )
-        seconds += time.perf_counter() - start
-        epoch += 1
-        backup.save(model, epoch, seconds)
-        on_epoch(epoch)
-    return seconds
+    return watch.seconds
 
 
-def seed_of_epoch(seed: int, epoch: int) -> int:
-    """A seed that is different for each epoch of each run."""
-    sequence = np.random.SeedSequence([seed, epoch])
-    return int(sequence.generate_state(1)[0]) % NUM_SEEDS
+class _Epochs(keras.callbacks.Callback):
+    """Learning rate before, and backup after each epoch."""
+
+    def __init__(
+        self,
+        training: Training,
+        backup: EpochBackup,
+        seconds: float,
+        on_epoch: Callable[[int], None],
+    ):
+        super().__init__()
+        self.training = training
+        self.backup = backup
+        self.seconds = seconds
+        self.on_epoch = on_epoch
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        rates = self.training.learning_rates
+        if rates is not None:
+            self.model.optimizer.learning_rate = rates[epoch]
+        self._start = time.perf_counter()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.seconds += time.perf_counter() - self._start
+        self.backup.save(self.model, epoch + 1, self.seconds)
+        self.on_epoch(epoch + 1)
+
+
+def _in_order(
+    model: keras.Model, data: Any, batch_size: int, seed: int
+) -> tuple[Any, Any, dict[str, Any]]:
+    """Inputs, targets and arguments for `fit`."""
+    if not isinstance(data, tuple):
+        return data, None, {}
+    x, y = data
+    options = {"batch_size": batch_size}
+    if isinstance(model, kz.baselines.DeepEnsemble):
+        return x, y, options
+    return in_orders(model, x, y, options, [[seed]], OneMemberBatches)
 
 
 def write_arrays(path: Path, arrays: dict[str, Any]) -> None:

@@ -30,6 +30,22 @@ def build():
     )
 
 
+def test_training_in_two_parts_goes_on_in_the_same_orders():
+    x, y = toys.features(6), toys.labels(6)
+    weights = []
+    for ends in ([3], [1, 3]):
+        ensemble = DeepEnsemble.from_model(build, "classification", 2, seed=7)
+        ensemble.compile("sgd", CROSSENTROPY)
+        start = 0
+        for end in ends:
+            # Few batches, which Keras reads in advance.
+            ensemble.fit(x, y, 4, initial_epoch=start, epochs=end, verbose=0)
+            start = end
+        weights.append(ensemble.get_weights())
+    for one, other in zip(*weights, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("start", ["builder", "base"])
 def test_it_equals_members_trained_alone(start):
     x, y = toys.features(30), toys.labels(30)
@@ -44,9 +60,8 @@ def test_it_equals_members_trained_alone(start):
             build() if start == "builder" else keras.models.clone_model(base)
         )
         alone.compile(keras.optimizers.Adam(0.01), CROSSENTROPY)
-        order = np.random.default_rng([7, index])
-        for _ in range(2):
-            rows = order.permutation(30)
+        for epoch in range(2):
+            rows = np.random.default_rng([7, index, epoch]).permutation(30)
             history = alone.fit(
                 x[rows], y[rows], batch_size=8, shuffle=False, verbose=0
             ).history
