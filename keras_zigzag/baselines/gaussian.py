@@ -49,7 +49,9 @@ class GaussianNLL(keras.losses.Loss):
         super().__init__(name=name, reduction=reduction, **kwargs)
 
     def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
-        y_true, y_pred = map(ops.convert_to_tensor, (y_true, y_pred))
+        y_pred = ops.convert_to_tensor(y_pred)
+        # A metric gives targets of a data set as they are.
+        y_true = ops.convert_to_tensor(y_true, dtype=y_pred.dtype)
         mean = y_pred[..., 0]
         log_variance = clipped(y_pred[..., 1])
         error = targets_like(y_true, mean) - mean

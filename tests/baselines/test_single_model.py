@@ -249,3 +249,13 @@ def test_bad_losses_and_targets():
     model = SingleModel.from_model(toys.mlp(), task="classification")
     with pytest.raises(ValueError, match="from_logits"):
         model.compile("adam", keras.losses.SparseCategoricalCrossentropy(True))
+
+
+def test_likelihood_takes_targets_of_any_precision():
+    outputs = np.array([[[0.5, 0.1]]], "float32")
+    for dtype in ("float64", "float32", "int32"):
+        y = np.array([[2.0]], dtype)
+        nll = 0.5 * (np.log(2 * np.pi) + 0.1 + 1.5**2 * np.exp(-0.1))
+        # As a metric calls it, without a cast before.
+        found = kz.baselines.GaussianNLL().call(y, outputs)
+        np.testing.assert_allclose(found, [nll], rtol=1e-6)
