@@ -1,0 +1,99 @@
+"""Our numbers beside the published ones."""
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from keras_zigzag.benchmark.report_rows import Estimate, Measure, Row
+from keras_zigzag.benchmark.report_runs import mean
+from keras_zigzag.benchmark.report_table import Table, cells
+from keras_zigzag.benchmark.report_tables import digits, number
+
+# Of the standard deviations, or what the paper says of its own.
+TIMES = 2
+NOTE = (
+    "Beyond: whether the difference is larger than "
+    f"{TIMES} times the spread, which is the larger one of our standard "
+    "deviation over the seeds and the paper's; of a measured time, half the "
+    "range of the measurements if that is larger. “?”: one seed and no "
+    "published spread, so that there is nothing to hold it against."
+)
+Lookup = Callable[[str, str, str], Any]
+
+
+def published() -> Lookup | None:
+    """The transcribed values, where they come with the package."""
+    try:
+        module = importlib.import_module("keras_zigzag.benchmark.paper_results")
+    except ModuleNotFoundError:
+        return None
+    return module.published
+
+
+def paper_table(
+    rows: Sequence[Row],
+    measures: Sequence[Measure],
+    table: str,
+    lookup: Lookup,
+) -> Table | None:
+    """One line for each number of ours that the paper has too.
+
+    Args:
+        rows: List of `Row`.
+        measures: List of `Measure`. Of several OOD sets the first one is the
+            paper's.
+        table: String. The key of the paper's table.
+        lookup: Function from that key, a class and a metric to an object with
+            `value`, `spread` and `table`, or to `None`.
+    """
+    sets = [measure.ood for measure in measures if measure.ood]
+    measures = [m for m in measures if not m.ood or m.ood == sets[0]]
+    lines = []
+    for row in filter(lambda row: row.is_main, rows):
+        for measure in measures:
+            found = lookup(table, row.class_name, measure.key)
+            ours = row.estimate(measure)
+            if found is None or ours.mean is None:
+                continue
+            lines.append(_line(row, measure, ours, found))
+    if not lines:
+        return None
+    header = ["", "metric", "ours", "paper", "table", "difference", "beyond"]
+    return Table("", header, [cells(line) for line in lines], [NOTE])
+
+
+def beyond(ours: Estimate, value: float, spreads: Sequence[Any]) -> str:
+    """Whether a difference is larger than the spread: yes, no or ?."""
+    known = [one for one in spreads if one is not None]
+    if ours.mean is None or not known:
+        return "?"
+    return "yes" if abs(ours.mean - value) > TIMES * max(known) else "no"
+
+
+def _line(row: Row, measure: Measure, ours: Estimate, found: Any) -> list[str]:
+    spreads = [ours.std, found.spread, _half_range(row, measure)]
+    theirs = Estimate(found.value, found.spread)
+    difference = (ours.mean or 0.0) - found.value
+    return [
+        row.label,
+        measure.heading,
+        number(ours),
+        number(theirs),
+        str(found.table),
+        signed(difference),
+        beyond(ours, found.value, spreads),
+    ]
+
+
+def signed(value: float) -> str:
+    """Three decimals, fewer of large numbers, with a sign."""
+    text = "0.000" if abs(value) < 5e-4 else digits(abs(value))
+    return ("−" if value < 0 else "+") + text
+
+
+def _half_range(row: Row, measure: Measure) -> float | None:
+    if measure.spread is None:
+        return None
+    trained = [run for name in row.runs for run in row.trained(name)]
+    ranges = filter(None, map(measure.spread, trained))
+    return mean([(high - low) / 2.0 for low, high in ranges])

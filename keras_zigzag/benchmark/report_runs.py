@@ -1,0 +1,231 @@
+"""The runs that a report is made of, and which of them did not train."""
+
+import dataclasses
+import json
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ACCURACY_BELOW = 0.05  # the single model's mean
+ERROR_TIMES = 1.5  # the single model's mean
+SINGLE, ZIGZAG = "SingleModel", "ZigZagModel"
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One method with one seed.
+
+    Args:
+        protocol: String. Its name.
+        method: String. The label that tables show.
+        class_name: String. The class of the method.
+        seed: Integer.
+        metrics: Dictionary from metrics to numbers.
+        entropy_metrics: Dictionary, the same of the entropy.
+        missing: Dictionary from metrics to why they are not defined.
+        by_samples: Dictionary from numbers of samples to metrics.
+        cost: Dictionary of the cost columns.
+        failure: String. Why it does not count; `""` if it does.
+    """
+
+    protocol: str
+    method: str
+    class_name: str
+    seed: int
+    metrics: Mapping[str, float]
+    entropy_metrics: Mapping[str, float]
+    missing: Mapping[str, str]
+    by_samples: Mapping[str, Mapping[str, float]]
+    cost: Mapping[str, Any]
+    failure: str = ""
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> "Run":
+        return cls(
+            protocol=line["protocol"],
+            method=line["method"],
+            class_name=line.get("class", line["method"]),
+            seed=line["seed"],
+            metrics=_finite(line.get("metrics")),
+            entropy_metrics=_finite(line.get("entropy_metrics")),
+            missing=line.get("missing") or {},
+            by_samples={
+                number: _finite(values)
+                for number, values in (line.get("by_samples") or {}).items()
+            },
+            cost=line.get("cost") or {},
+            failure=line.get("error") or "",
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """All runs of one protocol.
+
+    Args:
+        name: String. The name of the protocol.
+        lines: List of the JSON lines, of which the first says what the
+            protocol is.
+        runs: List of `Run`, those that did not train marked.
+    """
+
+    name: str
+    lines: Sequence[Mapping[str, Any]]
+    runs: Sequence[Run]
+
+    def __getattr__(self, name: str) -> Any:
+        # Title, task, group, paper and units are the same in all lines.
+        if name in ("title", "task", "group", "paper", "units"):
+            return self.lines[0].get(name) or ""
+        raise AttributeError(name)
+
+    @property
+    def ood_sets(self) -> list[str]:
+        """Names of the OOD sets, in the order of the protocol."""
+        end = "_roc_auc"
+        names = [
+            key.removesuffix(end)
+            for run in self.runs
+            for key in run.metrics
+            if key.endswith(end)
+        ]
+        return list(dict.fromkeys(names))
+
+
+def load_results(out: Path, merge: bool = False) -> list[Results]:
+    """The protocols in a folder of results, in the order of their files."""
+    by_protocol: dict[str, list[dict[str, Any]]] = {}
+    for line in load_runs(out, merge):
+        by_protocol.setdefault(line["protocol"], []).append(line)
+    return [
+        Results(
+            name,
+            lines,
+            judge(map(Run.from_json, lines), lines[0].get("task", "")),
+        )
+        for name, lines in by_protocol.items()
+    ]
+
+
+def load_runs(out: Path, merge: bool = False) -> list[dict[str, Any]]:
+    """The JSON lines of a folder; the last one of a method and seed counts."""
+    files = sorted(Path(out).glob("*.jsonl"))
+    lines = [line for file in files for line in _read(file)]
+    if not lines:
+        raise ValueError(
+            f"There are no results: looked for lines in {out}/*.jsonl. Make "
+            f"some with `python -m keras_zigzag.benchmark run digits --out "
+            f"{out}`. Received: out={str(out)!r}"
+        )
+    last = {
+        (line["protocol"], line["method"], line["seed"]): line for line in lines
+    }
+    if not merge:
+        _check_alike(last.values())
+    return list(last.values())
+
+
+def judge(runs: Iterable[Run], task: str) -> list[Run]:
+    """Marks the runs that are far from the single model's as failed.
+
+    The single model is judged first, by the mean of its own runs, so that
+    one that did not train hides no other.
+    """
+    runs = list(runs)
+    key = "mae" if task == "regression" else "accuracy"
+    singles = [run for run in runs if run.method == SINGLE] or [
+        run for run in runs if run.class_name == SINGLE
+    ]
+    own = mean([run.metrics[key] for run in singles if key in run.metrics])
+    rest = [run for run in singles if not _failure(run, key, own)]
+    expected = mean([run.metrics[key] for run in rest])
+    return [
+        dataclasses.replace(run, failure=_failure(run, key, expected))
+        for run in runs
+    ]
+
+
+def mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _failure(run: Run, key: str, expected: float | None) -> str:
+    if run.failure:
+        return run.failure
+    if key not in run.metrics:
+        return run.missing.get(key, f"there is no {key} in its results")
+    value = run.metrics[key]
+    if expected is None:
+        return ""
+    if key == "mae" and value > ERROR_TIMES * expected:
+        return (
+            f"MAE {value:.3g} is more than {ERROR_TIMES:g} times the single "
+            f"model's {expected:.3g}"
+        )
+    if key == "accuracy" and value < expected - ACCURACY_BELOW:
+        return (
+            f"accuracy {value:.3f} is more than {ACCURACY_BELOW:g} below the "
+            f"single model's {expected:.3f}"
+        )
+    return ""
+
+
+def _finite(values: Mapping[str, Any] | None) -> dict[str, float]:
+    return {
+        key: float(value)
+        for key, value in (values or {}).items()
+        if value is not None and math.isfinite(value)
+    }
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    lines = []
+    for number, text in enumerate(file.read_text().splitlines(), start=1):
+        if not text.strip():
+            continue
+        try:
+            lines.append(json.loads(text))
+        except ValueError:
+            warnings.warn(
+                f"Line {number} of {file} is cut off and was left out. Run "
+                "the same command again to repeat it.",
+                stacklevel=2,
+            )
+    return lines
+
+
+def _check_alike(lines: Iterable[Mapping[str, Any]]) -> None:
+    """Numbers of different settings or versions are not to be averaged."""
+    kinds: dict[str, dict[str, list[str]]] = {}
+    for line in lines:
+        protocol, method = line["protocol"], line["method"]
+        run = f"{method}-{line['seed']}"
+        for place, kind in (
+            (f"{protocol!r}", _shared(line)),
+            (f"{method} in {protocol!r}", f"settings {line.get('digest')}"),
+        ):
+            kinds.setdefault(place, {}).setdefault(kind, []).append(run)
+    for place, known in kinds.items():
+        if len(known) > 1:
+            listed = "\n".join(
+                f"- {kind}: {', '.join(runs)}" for kind, runs in known.items()
+            )
+            raise ValueError(
+                f"The results of {place} are of different settings or "
+                "versions. Keep those that belong together in a folder of "
+                "their own, or pass `merge=True` to take them as one. "
+                f"Received:\n{listed}"
+            )
+
+
+def _shared(line: Mapping[str, Any]) -> str:
+    """Versions, and the settings that all methods of a protocol share."""
+    settings = dict(line.get("settings") or {})
+    settings.pop("class", None)
+    settings.pop("options", None)
+    versions = ", ".join(
+        f"{key} {value}" for key, value in (line.get("versions") or {}).items()
+    )
+    return f"versions {versions}, settings {json.dumps(settings)}"
