@@ -211,6 +211,7 @@ def _finish(ax: "Axes", title: str) -> None:
     """A small panel has a title and no legend."""
     if ax.get_legend():
         ax.get_legend().remove()
+    ax.set(xlabel="", ylabel="")
     add_title(ax, title)
     ax.title.set_size(TICK_SIZE)
     ax.tick_params(labelsize=TICK_SIZE - 1)

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any
 
 import keras_zigzag as kz
-from keras_zigzag.benchmark.report_runs import Results
+from keras_zigzag.benchmark.report_runs import SINGLE, Results
 
 # Of an optimizer, if they are set; the rest is Keras's default or follows.
 OPTIMIZER_SETTINGS = ("learning_rate", "momentum", "nesterov", "weight_decay")
@@ -48,6 +48,8 @@ def missing(results: Sequence[Results]) -> list[str]:
                 f"Not run in `{result.name}`, seed in brackets: "
                 f"{', '.join(absent)}."
             )
+    if not any(run.class_name == SINGLE for run in runs):
+        told.append("Without a single model no run is judged by its errors.")
     others = [
         name
         for name, method in kz.methods().items()

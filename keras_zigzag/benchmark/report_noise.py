@@ -1,6 +1,7 @@
 """Tables that say which differences are larger than noise."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 
 import numpy as np
@@ -11,17 +12,19 @@ from keras_zigzag.benchmark.report_scores import Scores
 from keras_zigzag.benchmark.report_table import Cell, Table
 from keras_zigzag.benchmark.significance import (
     Difference,
+    Drawn,
+    Metric,
     holm,
     paired_bootstrap,
     paired_t_test,
+    resample,
 )
 from keras_zigzag.evaluation import tables
-from keras_zigzag.evaluation.resampling import Detected, Order, Ranked
+from keras_zigzag.evaluation.resampling import Order, Ranked
 from keras_zigzag.metrics.inputs import Array
 
 LEVEL = 0.05
 Differences = Mapping[str, Difference | None]
-Metric = Callable[[Sequence[Array]], Array]
 
 
 def seed_table(
@@ -40,25 +43,44 @@ def sample_table(
     rows: Sequence[Row],
     measures: Sequence[Measure],
     reference: Row,
-    scores: Mapping[str, Scores],
+    drawn: Sequence[Mapping[str, Drawn]],
 ) -> Table | None:
-    """Paired bootstraps over the test samples of one seed."""
-    if reference.label not in scores:
-        return None
-    others = [
-        row
-        for row in rows
-        if row.label in scores
-        and row.label != reference.label
-        and _same_samples(scores[row.label], scores[reference.label])
+    """Paired bootstraps over the test samples of one seed.
+
+    Args:
+        rows: List of `Row`.
+        measures: List of `Measure`.
+        reference: `Row` to compare the others with.
+        drawn: What `draw` returned.
+    """
+    others = [row for row in rows if row.label != reference.label]
+    columns = [
+        {
+            row.label: paired_bootstrap(
+                found[row.label], found[reference.label]
+            )
+            for row in others
+            if {row.label, reference.label} <= found.keys()
+        }
+        for found in drawn
     ]
-    labels = [reference.label, *(row.label for row in others)]
-    columns = []
-    for measure in measures:
-        sizes, functions = _functions(measure, [scores[n] for n in labels])
-        found = paired_bootstrap(functions, sizes)
-        columns.append(dict(zip(labels[1:], found, strict=True)))
     return _table(others, measures, columns)
+
+
+def draw(
+    measures: Sequence[Measure], scores: Mapping[str, Scores]
+) -> list[dict[str, Drawn]]:
+    """For each measure the metric of each method, drawn alike for all.
+
+    Methods that did not see the samples that the first one saw are left out.
+    """
+    if not scores:
+        return [{} for _ in measures]
+    first = next(iter(scores.values()))
+    alike = {
+        label: one for label, one in scores.items() if _same_samples(one, first)
+    }
+    return [_draw(measure, first, alike) for measure in measures]
 
 
 def _over_pairs(
@@ -84,14 +106,15 @@ def _table(
     measures: Sequence[Measure],
     columns: Sequence[Differences],
 ) -> Table | None:
-    if not any(any(column.values()) for column in columns):
+    columns = [_known(column) for column in columns]
+    if not any(columns):
         return None
     adjusted = [_adjusted(column) for column in columns]
     lines = [
         [
             Cell(row.label),
             *(
-                _cell(column[row.label], p.get(row.label, 1.0))
+                _cell(column.get(row.label), p.get(row.label, 1.0))
                 for column, p in zip(columns, adjusted, strict=True)
             ),
         ]
@@ -100,8 +123,12 @@ def _table(
     return Table("", ["", *(f"Δ {m.title}" for m in measures)], lines)
 
 
+def _known(column: Differences) -> dict[str, Difference]:
+    return {name: one for name, one in column.items() if one is not None}
+
+
 def _adjusted(column: Differences) -> dict[str, float]:
-    return holm({name: one.p for name, one in column.items() if one})
+    return holm({name: one.p for name, one in _known(column).items()})
 
 
 def _cell(difference: Difference | None, p: float) -> Cell:
@@ -120,21 +147,36 @@ def _same_samples(first: Scores, second: Scores) -> bool:
     )
 
 
-def _functions(
-    measure: Measure, scores: Sequence[Scores]
-) -> tuple[list[int], list[Metric]]:
-    """Sizes of the sets to draw from, and the metric of each method."""
-    first = scores[0]
+def _draw(
+    measure: Measure, first: Scores, scores: Mapping[str, Scores]
+) -> dict[str, Drawn]:
+    sizes = [len(first.uncertainty)]
+    make: Callable[[Scores], Metric] = _rejection_ratio
     if measure.ood:
-        sizes = [len(first.uncertainty), len(first.ood[measure.ood])]
-        return sizes, [_roc_auc(one, measure.ood) for one in scores]
-    ranked = _raulc if measure.key == "raulc" else _rejection_ratio
-    return [len(first.uncertainty)], [ranked(one) for one in scores]
+        sizes.append(len(first.ood[measure.ood]))
+        make = partial(_roc_auc, ood=measure.ood)
+    elif measure.key == "raulc":
+        make = _raulc
+    return resample({name: make(one) for name, one in scores.items()}, sizes)
 
 
 def _roc_auc(scores: Scores, ood: str) -> Metric:
-    order = Order(np.concatenate([scores.uncertainty, scores.ood[ood]]))
-    return lambda weights: Detected(order, weights[0], weights[1]).roc_auc()
+    """Counts of ID samples below each OOD sample, ties as halves."""
+    order = np.argsort(scores.uncertainty, kind="stable")
+    ranked = scores.uncertainty[order]
+    below = np.searchsorted(ranked, scores.ood[ood], side="left")
+    up_to = np.searchsorted(ranked, scores.ood[ood], side="right")
+
+    def metric(weights: Sequence[Array]) -> Array:
+        inside, outside = weights
+        count = np.zeros((len(inside), len(order) + 1))
+        np.cumsum(inside[:, order], axis=1, out=count[:, 1:])
+        pairs = np.einsum(
+            "ij,ij->i", outside, count[:, below] + count[:, up_to]
+        )
+        return pairs / (2.0 * count[:, -1] * outside.sum(axis=1))
+
+    return metric
 
 
 def _raulc(scores: Scores) -> Metric:

@@ -7,7 +7,7 @@ from typing import Any
 from keras_zigzag.benchmark.report_rows import Estimate, Measure, Row
 from keras_zigzag.benchmark.report_runs import mean
 from keras_zigzag.benchmark.report_table import Table, cells
-from keras_zigzag.benchmark.report_tables import digits, number
+from keras_zigzag.benchmark.report_tables import number
 
 # Of the standard deviations, or what the paper says of its own.
 TIMES = 2
@@ -87,8 +87,8 @@ def _line(row: Row, measure: Measure, ours: Estimate, found: Any) -> list[str]:
 
 def signed(value: float) -> str:
     """Three decimals, fewer of large numbers, with a sign."""
-    text = "0.000" if abs(value) < 5e-4 else digits(abs(value))
-    return ("−" if value < 0 else "+") + text
+    decimals = sum(abs(value) < limit for limit in (10, 100, 1000))
+    return ("−" if value < 0 else "+") + f"{abs(value):.{decimals}f}"
 
 
 def _half_range(row: Row, measure: Measure) -> float | None:

@@ -41,8 +41,12 @@ class Measure:
     ood: str = ""
 
     @property
+    def full_key(self) -> str:
+        return f"{self.ood}_{self.key}" if self.ood else self.key
+
+    @property
     def is_cost(self) -> bool:
-        return self.direction == 0 or self.spread is not None
+        return self.spread is not None
 
     @property
     def title(self) -> str:
@@ -228,7 +232,7 @@ def marks(rows: Sequence[Row], measure: Measure) -> dict[str, str]:
     Costs have no marks: the single model's are the lowest by definition. Nor
     has a row that lacks a protocol of its group, as its mean is of others.
     """
-    if measure.spread is not None or not measure.direction:
+    if measure.is_cost:
         return {}
     means = {
         row.label: value * measure.direction

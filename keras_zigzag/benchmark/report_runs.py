@@ -66,20 +66,34 @@ class Results:
 
     Args:
         name: String. The name of the protocol.
-        lines: List of the JSON lines, of which the first says what the
-            protocol is.
+        lines: List of the JSON lines.
         runs: List of `Run`, those that did not train marked.
+        title: String.
+        task: String.
+        group: String. Which protocols share a table with it.
+        paper: String. Which table of the paper it repeats.
+        units: String. Of the values of a regression.
     """
 
     name: str
     lines: Sequence[Mapping[str, Any]]
     runs: Sequence[Run]
+    title: str
+    task: str
+    group: str
+    paper: str
+    units: str
 
-    def __getattr__(self, name: str) -> Any:
-        # Title, task, group, paper and units are the same in all lines.
-        if name in ("title", "task", "group", "paper", "units"):
-            return self.lines[0].get(name) or ""
-        raise AttributeError(name)
+    @classmethod
+    def from_lines(cls, lines: Sequence[Mapping[str, Any]]) -> "Results":
+        first = lines[0]
+        runs = judge(map(Run.from_json, lines), first["task"])
+        # These are the same in all lines.
+        about = {
+            key: first.get(key) or ""
+            for key in ("title", "task", "group", "paper", "units")
+        }
+        return cls(first["protocol"], lines, runs, **about)
 
     @property
     def ood_sets(self) -> list[str]:
@@ -99,14 +113,7 @@ def load_results(out: Path, merge: bool = False) -> list[Results]:
     by_protocol: dict[str, list[dict[str, Any]]] = {}
     for line in load_runs(out, merge):
         by_protocol.setdefault(line["protocol"], []).append(line)
-    return [
-        Results(
-            name,
-            lines,
-            judge(map(Run.from_json, lines), lines[0].get("task", "")),
-        )
-        for name, lines in by_protocol.items()
-    ]
+    return [Results.from_lines(lines) for lines in by_protocol.values()]
 
 
 def load_runs(out: Path, merge: bool = False) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from keras_zigzag.benchmark.report_header import made_with
-from keras_zigzag.benchmark.report_noise import sample_table, seed_table
+from keras_zigzag.benchmark.report_noise import draw, sample_table, seed_table
 from keras_zigzag.benchmark.report_paper import Lookup, paper_table
 from keras_zigzag.benchmark.report_rows import (
     COSTS,
@@ -27,6 +27,7 @@ from keras_zigzag.benchmark.report_tables import (
     set_table,
     two_sample_table,
 )
+from keras_zigzag.benchmark.significance import Drawn
 
 Titled = tuple[str, Table]
 
@@ -180,9 +181,14 @@ class Section:
                     drawn,
                 )
 
+    @functools.cached_property
+    def _draws(self) -> list[dict[str, Drawn]]:
+        """Of both references, as drawing takes a while."""
+        return draw(self.tested, self.scores[1])
+
     def _drawn(self, reference: Row) -> Table | None:
-        seed, scores = self.scores
-        table = sample_table(self.rows, self.tested, reference, scores)
+        seed, _ = self.scores
+        table = sample_table(self.rows, self.tested, reference, self._draws)
         if table is None:
             return None
         caption = (

@@ -73,28 +73,41 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def at_samples(row: Row, number: str) -> Row:
-    """The row as if the method had taken so many samples."""
+    """The row as if the method had taken so many samples.
+
+    Without runs if it takes none; those that failed stay.
+    """
     runs = {
         name: [
             dataclasses.replace(
-                run, metrics=run.by_samples[number], missing={}, cost={}
+                run, metrics=run.by_samples.get(number, {}), missing={}, cost={}
             )
             for run in some
-            if number in run.by_samples
+            if number in run.by_samples or run.failure
         ]
         for name, some in row.runs.items()
     }
+    if not any(number in run.by_samples for run in row.every):
+        runs = {}
     return dataclasses.replace(row, runs=runs)
 
 
 def failure_notes(rows: Sequence[Row]) -> list[str]:
     """Which runs are left out, and why."""
-    return [
+    notes = [
         f"† {row.label}: {len(row.failed)} of {len(row.every)} "
         f"run{'s' * (len(row.every) > 1)} failed: {_reasons(row)}."
         for row in rows
         if row.is_main and row.failed
     ]
+    for row in rows:
+        num = len(row.runs) - len(row.untrained)
+        if row.is_main and 0 < num < len(row.runs):
+            notes.append(
+                f"† {row.label}: the mean is over {num} of {len(row.runs)} "
+                "data sets, so that it is not compared."
+            )
+    return notes
 
 
 def missing_notes(
@@ -105,11 +118,10 @@ def missing_notes(
     for row in rows:
         for measure in measures:
             lacking = row.lacks(measure)
-            # What a score has nowhere is no news, as costs of an entropy.
-            if not lacking or (measure.is_cost and not row.is_main):
+            if not lacking or measure.is_cost:
                 continue
             total = len(row.every) - len(row.failed)
-            reasons = [run.missing.get(measure.key) for run in lacking]
+            reasons = [run.missing.get(measure.full_key) for run in lacking]
             reason = next(filter(None, reasons), "not in the results.")
             sign = "†" if len(lacking) < total else tables.MISSING
             notes.append(
@@ -157,7 +169,7 @@ def _table(
         if row.failed and len(row.failed) == len(row.every):
             texts[0] = FAILED
         found = [some.get(row.label, "") for some in marked]
-        name = row.label + "†" * bool(row.failed)
+        name = row.label + "†" * bool(row.failed or row.untrained)
         lines.append([Cell(name), *map(Cell, texts, found)])
     header = ["", *(measure.title for measure in measures)]
     return Table(caption, header, lines, notes)

@@ -8,8 +8,11 @@ from scipy import stats
 
 from keras_zigzag.metrics.inputs import Array
 
+Metric = Callable[[Sequence[Array]], Array]
 # What is left of zero in differences that should cancel.
 ROUNDING = 1e-12
+# Numbers in an array of weights: 2 MB, which stays in the cache.
+CHUNK = 1 << 18
 
 
 class Difference(NamedTuple):
@@ -19,6 +22,13 @@ class Difference(NamedTuple):
     low: float
     high: float
     p: float
+
+
+class Drawn(NamedTuple):
+    """A metric of all samples, and of each draw, `(num_resamples,)`."""
+
+    observed: float
+    values: Array
 
 
 def paired_t_test(
@@ -37,6 +47,7 @@ def paired_t_test(
 
     Example:
 
+    >>> from keras_zigzag.benchmark.significance import paired_t_test
     >>> difference = paired_t_test([0.3, 0.5, 0.4], [0.1, 0.2, 0.3])
     >>> round(difference.mean, 3), round(difference.p, 3)
     (0.2, 0.074)
@@ -72,6 +83,7 @@ def holm(p_values: Mapping[Any, float]) -> dict[Any, float]:
 
     Example:
 
+    >>> from keras_zigzag.benchmark.significance import holm
     >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
     {'a': 0.03, 'b': 0.06, 'c': 0.06}
     """
@@ -83,72 +95,85 @@ def holm(p_values: Mapping[Any, float]) -> dict[Any, float]:
     return {name: adjusted[name] for name in p_values}
 
 
-def paired_bootstrap(
-    functions: Sequence[Callable[[Sequence[Array]], Array]],
+def resample(
+    functions: Mapping[str, Metric],
     sizes: Sequence[int],
     num_resamples: int = 1000,
-    confidence: float = 0.95,
     seed: int = 0,
-) -> list[Difference | None]:
-    """The first function against each of the others, over drawn samples.
+) -> dict[str, Drawn]:
+    """Metrics of all samples, and of samples drawn again and again.
 
     All functions see the same draws, so that samples which are hard for all
-    of them do not count as noise. The p-value is twice the share of the
-    resamples with the other sign, which cannot be less than
-    `2 / (num_resamples + 1)`.
+    methods do not count as noise between them.
 
     Reference: Efron & Tibshirani (1993), An Introduction to the Bootstrap.
 
     Args:
-        functions: List of functions from weights, one array of shape
-            `(num_drawn, size)` per set of samples, to a metric of each draw,
-            `(num_drawn,)`.
+        functions: Dictionary from names to functions from weights, one array
+            of shape `(num_drawn, size)` per set of samples, to a metric of
+            each draw, `(num_drawn,)`.
         sizes: List of integers. How many samples each set has.
         num_resamples: Integer. Defaults to `1000`.
-        confidence: Float in `(0, 1)`. Of the interval. Defaults to `0.95`.
         seed: Integer. Defaults to `0`.
 
     Returns:
-        List of one `Difference` for each function but the first: that
-        function minus the first. `None` where a metric is undefined.
-
-    Example:
-
-    >>> values, others = np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0])
-    >>> difference, = paired_bootstrap(
-    ...     [lambda w: w[0] @ others / 3, lambda w: w[0] @ values / 3], [3])
-    >>> difference.mean
-    1.0
+        Dictionary from the same names to `Drawn`.
     """
-    whole = [np.ones((1, size)) for size in sizes]
-    observed = [float(function(whole)[0]) for function in functions]
-    drawn = _resample(functions, sizes, num_resamples, seed)
-    return [
-        _difference(value - observed[0], values - drawn[0], confidence)
-        for value, values in zip(observed[1:], drawn[1:], strict=True)
-    ]
-
-
-# Numbers in an array of one chunk: 16 MB, of which there are a few.
-CHUNK = 1 << 21
-
-
-def _resample(
-    functions: Sequence[Callable[[Sequence[Array]], Array]],
-    sizes: Sequence[int],
-    num_resamples: int,
-    seed: int,
-) -> list[Array]:
-    """One array of shape `(num_resamples,)` per function."""
     generator = np.random.default_rng(seed)
     at_once = max(CHUNK // sum(sizes), 1)
-    parts: list[list[Array]] = [[] for _ in functions]
+    parts: dict[str, list[Array]] = {name: [] for name in functions}
     for start in range(0, num_resamples, at_once):
         num = min(at_once, num_resamples - start)
         weights = [_counts(generator, size, num) for size in sizes]
-        for part, function in zip(parts, functions, strict=True):
-            part.append(function(weights))
-    return [np.concatenate(part) for part in parts]
+        for name, function in functions.items():
+            parts[name].append(function(weights))
+    whole = [np.ones((1, size)) for size in sizes]
+    return {
+        name: Drawn(float(function(whole)[0]), np.concatenate(parts[name]))
+        for name, function in functions.items()
+    }
+
+
+def paired_bootstrap(
+    first: Drawn, second: Drawn, confidence: float = 0.95
+) -> Difference | None:
+    """`first − second` over the same draws, with a percentile interval.
+
+    The p-value is twice the share of the draws with the other sign, which
+    cannot be less than `2 / (num_resamples + 1)`.
+
+    Args:
+        first: `Drawn`, of `resample`.
+        second: `Drawn`, of the same call of it.
+        confidence: Float in `(0, 1)`. Of the interval. Defaults to `0.95`.
+
+    Returns:
+        A `Difference`, or `None` where a metric is not defined.
+
+    Example:
+
+    >>> from keras_zigzag.benchmark import significance
+    >>> values = np.array([1.0, 2.0, 3.0])
+    >>> drawn = significance.resample(
+    ...     {
+    ...         "mean": lambda weights: weights[0] @ values / 3,
+    ...         "half": lambda weights: weights[0] @ values / 6,
+    ...     },
+    ...     sizes=[3],
+    ... )
+    >>> significance.paired_bootstrap(drawn["mean"], drawn["half"]).mean
+    1.0
+    """
+    values = first.values - second.values
+    values = values[np.isfinite(values)]
+    mean = first.observed - second.observed
+    if not values.size or not np.isfinite(mean):
+        return None
+    ends = [(1 - confidence) / 2, (1 + confidence) / 2]
+    low, high = np.quantile(values, ends)
+    rarer = min(np.sum(values <= 0.0), np.sum(values >= 0.0))
+    p = min(1.0, 2.0 * (float(rarer) + 1.0) / (len(values) + 1.0))
+    return Difference(mean, float(low), float(high), p)
 
 
 def _counts(generator: np.random.Generator, size: int, num: int) -> Array:
@@ -157,16 +182,3 @@ def _counts(generator: np.random.Generator, size: int, num: int) -> Array:
     drawn += np.arange(num)[:, None] * size
     counts = np.bincount(drawn.ravel(), minlength=num * size)
     return counts.reshape(num, size).astype("float64")
-
-
-def _difference(
-    observed: float, drawn: Array, confidence: float
-) -> Difference | None:
-    drawn = drawn[np.isfinite(drawn)]
-    if not drawn.size or not np.isfinite(observed):
-        return None
-    ends = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.quantile(drawn, ends)
-    rarer = min(np.sum(drawn <= 0.0), np.sum(drawn >= 0.0))
-    p = min(1.0, 2.0 * (float(rarer) + 1.0) / (len(drawn) + 1.0))
-    return Difference(observed, float(low), float(high), p)
