@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from keras_zigzag.benchmark.paper_results import published
 from keras_zigzag.benchmark.report_latex import PREAMBLE, to_figure, to_latex
-from keras_zigzag.benchmark.report_paper import Lookup, published
+from keras_zigzag.benchmark.report_paper import Lookup
 from keras_zigzag.benchmark.report_pictures import (
     Picture,
     without_scores,
@@ -28,9 +29,9 @@ as in the paper. The uncertainty of a method is its own; a row "entropy" scores
 the same network by the entropy of its prediction.
 
 A run counts as failed if it ended in an error, if its accuracy is more than
-{ACCURACY_BELOW:g} below the mean of the single model's, or if its MAE is more
-than {ERROR_TIMES:g} times that of the single model. Failed runs are left out
-of all means and pictures, which a dagger (†) shows.
+{ACCURACY_BELOW:g} below the mean of the single models that trained, or if its
+MAE is more than {ERROR_TIMES:g} times theirs. Failed runs are left out of all
+means and pictures, which a dagger (†) shows.
 """
 
 
@@ -56,7 +57,7 @@ def report(
             to `None`: `out/report/report.md`.
         paper: Boolean, whether to compare with the published values; or a
             function `(table, method, metric)` that returns an object with
-            `value`, `spread` and `table`, or `None`. Defaults to `True`.
+            `value`, `spread` and `place`, or `None`. Defaults to `True`.
         merge: Boolean. Whether to take results of different versions or
             settings as one. Defaults to `False`.
 
@@ -95,7 +96,7 @@ def report(
 def _lookup(paper: bool | Callable[..., Any]) -> Lookup | None:
     if callable(paper):
         return paper
-    return published() if paper else None
+    return published if paper else None
 
 
 def _markdown(

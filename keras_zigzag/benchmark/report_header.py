@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any
 
 import keras_zigzag as kz
-from keras_zigzag.benchmark.report_runs import SINGLE, Results
+from keras_zigzag.benchmark.report_runs import SINGLE, Results, without_own
 
 # Of an optimizer, if they are set; the rest is Keras's default or follows.
 OPTIMIZER_SETTINGS = ("learning_rate", "momentum", "nesterov", "weight_decay")
@@ -15,9 +15,7 @@ def made_with(results: Sequence[Results]) -> list[str]:
     """Lines of a list: versions, revision, seeds, settings, what is missing."""
     lines = [line for result in results for line in result.lines]
     versions = _distinct(_versions(line) for line in lines)
-    revisions = _distinct(
-        (line.get("revision") or "unknown")[:12] for line in lines
-    )
+    revisions = _distinct((line.get("revision") or "unknown") for line in lines)
     dates = sorted(filter(None, (line.get("finished") for line in lines)))
     seeds = sorted({line["seed"] for line in lines})
     told = [
@@ -98,9 +96,7 @@ def _settings(lines: Iterable[Mapping[str, Any]]) -> list[str]:
     """One text, or several where protocols or merged results differ."""
     texts: dict[str, list[str]] = {}
     for line in lines:
-        settings = dict(line.get("settings") or {})
-        settings.pop("class", None)
-        settings.pop("options", None)
+        settings = without_own(line.get("settings"))
         settings.pop("quick", None)
         training = _training(settings.pop("training", None) or {})
         text = in_words({**training, **settings})

@@ -1,6 +1,5 @@
 """Our numbers beside the published ones."""
 
-import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,19 +14,10 @@ NOTE = (
     "Beyond: whether the difference is larger than "
     f"{TIMES} times the spread, which is the larger one of our standard "
     "deviation over the seeds and the paper's; of a measured time, half the "
-    "range of the measurements if that is larger. “?”: one seed and no "
+    "range of its quartiles if that is larger. “?”: one seed and no "
     "published spread, so that there is nothing to hold it against."
 )
 Lookup = Callable[[str, str, str], Any]
-
-
-def published() -> Lookup | None:
-    """The transcribed values, where they come with the package."""
-    try:
-        module = importlib.import_module("keras_zigzag.benchmark.paper_results")
-    except ModuleNotFoundError:
-        return None
-    return module.published
 
 
 def paper_table(
@@ -40,25 +30,22 @@ def paper_table(
 
     Args:
         rows: List of `Row`.
-        measures: List of `Measure`. Of several OOD sets the first one is the
-            paper's.
+        measures: List of `Measure`.
         table: String. The key of the paper's table.
         lookup: Function from that key, a class and a metric to an object with
-            `value`, `spread` and `table`, or to `None`.
+            `value`, `spread` and `place`, or to `None`.
     """
-    sets = [measure.ood for measure in measures if measure.ood]
-    measures = [m for m in measures if not m.ood or m.ood == sets[0]]
     lines = []
     for row in filter(lambda row: row.is_main, rows):
         for measure in measures:
-            found = lookup(table, row.class_name, measure.key)
+            found = lookup(table, row.class_name, measure.full_key)
             ours = row.estimate(measure)
             if found is None or ours.mean is None:
                 continue
             lines.append(_line(row, measure, ours, found))
     if not lines:
         return None
-    header = ["", "metric", "ours", "paper", "table", "difference", "beyond"]
+    header = ["", "metric", "ours", "paper", "where", "difference", "beyond"]
     return Table("", header, [cells(line) for line in lines], [NOTE])
 
 
@@ -79,7 +66,7 @@ def _line(row: Row, measure: Measure, ours: Estimate, found: Any) -> list[str]:
         measure.heading,
         number(ours),
         number(theirs),
-        str(found.table),
+        found.place,
         signed(difference),
         beyond(ours, found.value, spreads),
     ]

@@ -28,8 +28,8 @@ class Measure:
         heading: String. Without the arrow.
         value: Function from a `Run` to a number, or to `None`.
         direction: Integer. 1 if more is better, −1 if less is.
-        spread: Function from a `Run` to the ends of a range, for numbers that
-            are medians of measurements. Defaults to `None`.
+        spread: Function from a `Run` to two quartiles, for numbers that are
+            medians of measurements. Defaults to `None`.
         ood: String. The OOD set. Defaults to `""`.
     """
 
@@ -161,7 +161,7 @@ def mean_detection(key: str, sets: Mapping[str, Sequence[str]]) -> Measure:
 
 
 def cost(key: str, heading: str) -> Measure:
-    """A cost column: a number, or a median with its range."""
+    """A cost column: a number, or a median with its quartiles."""
 
     def value(run: Run) -> float | None:
         found = run.cost.get(key)

@@ -3,10 +3,11 @@
 import dataclasses
 import json
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from keras_zigzag.benchmark.results import Record, check_alike, read_records
 
 ACCURACY_BELOW = 0.05  # the single model's mean
 ERROR_TIMES = 1.5  # the single model's mean
@@ -116,21 +117,21 @@ def load_results(out: Path, merge: bool = False) -> list[Results]:
     return [Results.from_lines(lines) for lines in by_protocol.values()]
 
 
-def load_runs(out: Path, merge: bool = False) -> list[dict[str, Any]]:
+def load_runs(out: Path, merge: bool = False) -> list[Record]:
     """The JSON lines of a folder; the last one of a method and seed counts."""
-    files = sorted(Path(out).glob("*.jsonl"))
-    lines = [line for file in files for line in _read(file)]
-    if not lines:
+    files = sorted(Path(out).glob("*.jsonl"), key=lambda path: path.stem)
+    records = [one for file in files for one in read_records(file, merge)]
+    if not records:
         raise ValueError(
             f"There are no results: looked for lines in {out}/*.jsonl. Make "
             f"some with `python -m keras_zigzag.benchmark run digits --out "
             f"{out}`. Received: out={str(out)!r}"
         )
     last = {
-        (line["protocol"], line["method"], line["seed"]): line for line in lines
+        (one["protocol"], one["method"], one["seed"]): one for one in records
     }
     if not merge:
-        _check_alike(last.values())
+        _check_alike(last.values(), out)
     return list(last.values())
 
 
@@ -187,52 +188,35 @@ def _finite(values: Mapping[str, Any] | None) -> dict[str, float]:
     }
 
 
-def _read(file: Path) -> list[dict[str, Any]]:
-    lines = []
-    for number, text in enumerate(file.read_text().splitlines(), start=1):
-        if not text.strip():
-            continue
-        try:
-            lines.append(json.loads(text))
-        except ValueError:
-            warnings.warn(
-                f"Line {number} of {file} is cut off and was left out. Run "
-                "the same command again to repeat it.",
-                stacklevel=2,
-            )
-    return lines
-
-
-def _check_alike(lines: Iterable[Mapping[str, Any]]) -> None:
-    """Numbers of different settings or versions are not to be averaged."""
-    kinds: dict[str, dict[str, list[str]]] = {}
-    for line in lines:
-        protocol, method = line["protocol"], line["method"]
-        run = f"{method}-{line['seed']}"
-        for place, kind in (
-            (f"{protocol!r}", _shared(line)),
-            (f"{method} in {protocol!r}", f"settings {line.get('digest')}"),
-        ):
-            kinds.setdefault(place, {}).setdefault(kind, []).append(run)
-    for place, known in kinds.items():
-        if len(known) > 1:
+def _check_alike(records: Iterable[Record], out: Path) -> None:
+    """Numbers of different settings or versions are not to be compared."""
+    by_protocol: dict[str, list[Record]] = {}
+    for record in records:
+        by_protocol.setdefault(record["protocol"], []).append(record)
+    for protocol, some in by_protocol.items():
+        check_alike(some, out / protocol)
+        kinds: dict[str, list[str]] = {}
+        for record in some:
+            run = f"{record['method']}-{record['seed']}"
+            kinds.setdefault(_shared(record), []).append(run)
+        if len(kinds) > 1:
             listed = "\n".join(
-                f"- {kind}: {', '.join(runs)}" for kind, runs in known.items()
+                f"- {', '.join(runs)}: {kind}" for kind, runs in kinds.items()
             )
             raise ValueError(
-                f"The results of {place} are of different settings or "
-                "versions. Keep those that belong together in a folder of "
-                "their own, or pass `merge=True` to take them as one. "
+                f"The methods of {protocol!r} were run with different "
+                "settings. Keep those that belong together in a folder of "
+                "their own, or pass `merge=True` to put them in one table. "
                 f"Received:\n{listed}"
             )
 
 
-def _shared(line: Mapping[str, Any]) -> str:
-    """Versions, and the settings that all methods of a protocol share."""
-    settings = dict(line.get("settings") or {})
-    settings.pop("class", None)
-    settings.pop("options", None)
-    versions = ", ".join(
-        f"{key} {value}" for key, value in (line.get("versions") or {}).items()
-    )
-    return f"versions {versions}, settings {json.dumps(settings)}"
+def _shared(record: Record) -> str:
+    """The settings that all methods of a protocol have in common."""
+    return json.dumps(without_own(record["settings"]), sort_keys=True)
+
+
+def without_own(settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The settings without those of the method itself."""
+    own = ("class", "options")
+    return {k: v for k, v in (settings or {}).items() if k not in own}

@@ -96,4 +96,5 @@ def scores_of_one_seed(
 
 
 def _file(out: Path, protocol: str, method: str, seed: int) -> Path:
-    return out / "scores" / protocol / f"{method}-{seed}.npz"
+    name = f"{method}-{seed}.npz".replace("/", "-").replace(" ", "_")
+    return out / "scores" / protocol / name

@@ -116,7 +116,7 @@ class Section:
             "Standard deviations",
             _captioned(
                 deviations_table(self.rows, self.measures),
-                "Over the seeds; of times, the range of the measurements.",
+                "Over the seeds; of times, the quartiles of the measurements.",
             ),
         )
         two = two_sample_table(self.rows, self.measures)
@@ -138,6 +138,9 @@ class Section:
         over = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
         what = "Mean over the data sets and" if self.is_group else "Mean over"
         caption = f"{self.title}. {what} {over}, ± standard deviation."
+        units = self.results[0].units
+        if units and self.quality[0].key == "mae":
+            caption += f" MAE in {units}."
         return _captioned(main_table(self.rows, self.measures), caption)
 
     def _by_set(self) -> Iterator[Titled]:

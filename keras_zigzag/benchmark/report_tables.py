@@ -1,6 +1,7 @@
 """The tables of numbers: the paper's main table and those around it."""
 
 import dataclasses
+import os
 from collections.abc import Callable, Sequence
 
 from keras_zigzag.benchmark.report_rows import (
@@ -25,7 +26,7 @@ def main_table(rows: Sequence[Row], measures: Sequence[Measure]) -> Table:
 
 
 def deviations_table(rows: Sequence[Row], measures: Sequence[Measure]) -> Table:
-    """Standard deviations alone, and the ranges of what was timed."""
+    """Standard deviations alone, and the quartiles of what was timed."""
     measures = [measure for measure in measures if measure.key not in _EXACT]
     table = _table("", rows, measures, _deviation_text, [], has_marks=False)
     header = [name.rstrip(" ↑↓") for name in table.header]
@@ -65,11 +66,15 @@ def set_table(rows: Sequence[Row], measures: Sequence[Measure]) -> Table:
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Names of protocols without what all of them start with."""
-    start = names[0].rsplit("-", 1)[0] + "-"
-    if len(names) > 1 and all(name.startswith(start) for name in names):
-        return {name: name.removeprefix(start) for name in names}
-    return {name: name for name in names}
+    """Names of protocols without what all of them start and end with."""
+    if len(names) < 2:
+        return {name: name for name in names}
+    start = os.path.commonprefix(names)
+    start = start[: start.rfind("-") + 1]
+    ends = [name.removeprefix(start)[::-1] for name in names]
+    end = os.path.commonprefix(ends)
+    end = end[: end.rfind("-") + 1][::-1]
+    return {name: name.removeprefix(start).removesuffix(end) for name in names}
 
 
 def at_samples(row: Row, number: str) -> Row:

@@ -6,7 +6,7 @@ import numpy as np
 
 import keras_zigzag as kz
 
-VERSIONS = {"keras_zigzag": "0.1.0", "backend": "tensorflow"}
+VERSIONS = {"keras_zigzag": "0.1.0", "keras": "3", "backend": "tensorflow"}
 
 
 def line(method, seed=0, **changes):
@@ -36,7 +36,7 @@ def line(method, seed=0, **changes):
         },
         "digest": method,
         "versions": VERSIONS,
-        "revision": "0123456789abcdef",
+        "revision": "v0.1-5-g0123456",
         "finished": f"2026-11-28T12:00:0{seed}+00:00",
         "error": None,
         "metrics": {"accuracy": 0.9, "raulc": 0.8, "rings_roc_auc": 0.7},
@@ -76,10 +76,13 @@ def failed(text="ValueError: no such layer"):
     return {"error": text, "metrics": {}, "cost": {}, "by_samples": {}}
 
 
-def write(folder, lines, name="results"):
+def write(folder, lines, end=""):
+    """Adds the lines to the files of their protocols."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = "".join(json.dumps(one) + "\n" for one in lines)
-    (folder / f"{name}.jsonl").write_text(text)
+    for one in lines:
+        path = folder / f"{one['protocol']}{end}.jsonl"
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(one) + "\n")
     return folder
 
 

@@ -120,7 +120,7 @@ def test_tables_are_aligned(page):
 
 def test_without_scores_elsewhere_and_beside_the_paper(tmp_path):
     class Value:
-        value, spread, table = 0.95, None, 3
+        value, spread, place = 0.95, None, "Table 3"
 
     lines = [line("SingleModel", s, paper="mnist") for s in (0, 1)]
     out = write(tmp_path / "results", lines)
@@ -142,4 +142,4 @@ def test_errors_come_from_reading(tmp_path):
     with pytest.raises(ValueError, match="merge=True"):
         report(tmp_path)
     text = report(tmp_path, merge=True).read_text()
-    assert "keras_zigzag 0.1.0, backend tensorflow / keras_zigzag 0" in text
+    assert "backend tensorflow / keras_zigzag 0;" in text

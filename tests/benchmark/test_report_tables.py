@@ -14,6 +14,7 @@ from keras_zigzag.benchmark.report_tables import (
     digits,
     main_table,
     set_table,
+    short_names,
     two_sample_table,
 )
 from tests.benchmark.report_cases import failed, line, regression, write
@@ -257,11 +258,18 @@ def test_mean_over_fewer_sets_is_not_compared(group):
 
 def test_table_of_sets(group):
     table = set_table(group.rows, group.detections)
-    assert table.header == ["", "yacht", "energy", "mean"]
-    assert _texts(table)["TwoModels†"] == ["0.900", "failed", "0.900 ± 0.000"]
-    assert _texts(table)["SingleModel"] == ["0.500", "0.600", "0.550 ± 0.000"]
-    assert _marks(table)["TwoModels†"] == ["best", "", ""]
-    assert _marks(table)["ZigZagModel"] == ["second", "best", "best"]
+    assert table.header == ["", "energy", "yacht", "mean"]
+    assert _texts(table)["TwoModels†"] == ["failed", "0.900", "0.900 ± 0.000"]
+    assert _texts(table)["SingleModel"] == ["0.600", "0.500", "0.550 ± 0.000"]
+    assert _marks(table)["TwoModels†"] == ["", "best", ""]
+    assert _marks(table)["ZigZagModel"] == ["best", "second", "best"]
+
+
+def test_names_of_a_group_without_what_they_share():
+    names = ["uci-yacht-random", "uci-yard-random"]
+    assert list(short_names(names).values()) == ["yacht", "yard"]
+    assert list(short_names(["a", "b-c"]).values()) == ["a", "b-c"]
+    assert short_names(["uci-yacht"]) == {"uci-yacht": "uci-yacht"}
 
 
 def test_errors_in_different_units_have_no_mean(tmp_path):
@@ -292,14 +300,14 @@ def _lookup(table, method, metric):
     values = {
         ("ZigZagModel", "accuracy"): (0.98, None),
         ("ZigZagModel", "raulc"): (0.90, 0.02),
-        ("ZigZagModel", "roc_auc"): (0.77, 0.001),
+        ("ZigZagModel", "rings_roc_auc"): (0.77, 0.001),
         ("SingleModel", "inference_time"): (1.3, None),
         ("MCDropout", "accuracy"): (0.92, None),
     }
     if (method, metric) not in values:
         return None
     value, spread = values[method, metric]
-    return SimpleNamespace(value=value, spread=spread, table="Table 2")
+    return SimpleNamespace(value=value, spread=spread, place="Table 2")
 
 
 def test_beside_the_paper(section):
@@ -345,7 +353,7 @@ def test_differences_over_the_seeds(section):
 def test_header(section):
     told = made_with(section.results)
     assert told[0] == "Seeds 0, 1; **quick** settings."
-    assert "revision 0123456789ab; 2026-11-28." in told[1]
+    assert "revision v0.1-5-g0123456; 2026-11-28." in told[1]
     assert told[2] == (
         "Settings: epochs 3, batch size 64, optimizer Adam, loss "
         "sparse_categorical_crossentropy, learning rate 0.001."
