@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_zigzag.benchmark.paper_results import published
+from keras_zigzag.benchmark.report_failures import ACCURACY_BELOW, ERROR_TIMES
 from keras_zigzag.benchmark.report_latex import PREAMBLE, to_figure, to_latex
 from keras_zigzag.benchmark.report_paper import Lookup
 from keras_zigzag.benchmark.report_pictures import (
@@ -13,11 +14,7 @@ from keras_zigzag.benchmark.report_pictures import (
     without_scores,
     write_pictures,
 )
-from keras_zigzag.benchmark.report_runs import (
-    ACCURACY_BELOW,
-    ERROR_TIMES,
-    load_results,
-)
+from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import Section, Titled, sections
 
 NOTES = f"""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_zigzag import metrics
+from keras_zigzag.benchmark.report_measures import COSTS, Measure
 from keras_zigzag.benchmark.report_panels import (
     add_shared_legend,
     add_title,
@@ -14,8 +15,8 @@ from keras_zigzag.benchmark.report_panels import (
     shared_labels,
     style,
 )
-from keras_zigzag.benchmark.report_rows import COSTS, Measure, Row
-from keras_zigzag.benchmark.report_runs import SINGLE, ZIGZAG
+from keras_zigzag.benchmark.report_rows import Row
+from keras_zigzag.benchmark.report_run import SINGLE, ZIGZAG
 from keras_zigzag.benchmark.report_scores import Scores
 from keras_zigzag.benchmark.report_tables import at_samples
 from keras_zigzag.plots import error_against_uncertainty, reliability_diagram
@@ -46,10 +47,10 @@ def samples_figure(
 
     Methods whose number is fixed are lines across.
     """
-    rows = [row for row in rows if row.is_main]
-    sampling = [row for row in rows if _numbers(row)]
+    sampling = [row for row in rows if row.is_main and _numbers(row)]
     if not sampling:
         return None
+    # Of ZigZag the entropy too: it is the score to beat.
     fixed = [row for row in rows if row.class_name in (SINGLE, ZIGZAG)]
     labels = [row.label for row in rows]
     num = len(measures)
@@ -102,7 +103,7 @@ def reliability_figure(scores: Mapping[str, Scores]) -> "Figure":
     figure, axes = panels(len(scores), GRID, 1.75)
     for ax, (label, one) in zip(axes, scores.items(), strict=True):
         _draw_reliability(ax, label, one)
-    shared_labels(figure, "confidence", "accuracy, share of samples")
+    shared_labels(figure, "confidence", "accuracy, share")
     return figure
 
 
@@ -174,7 +175,9 @@ def _draw_fixed(
     ax: "Axes", row: Row, measure: Measure, labels: Sequence[str]
 ) -> Any:
     height = row.estimate(measure).mean
-    looks = LINE | line_style(row.label, labels) | {"linestyle": "-."}
+    looks = LINE | line_style(row.label, labels)
+    if row.is_main:
+        looks["linestyle"] = "-."
     return ax.axhline(np.nan if height is None else height, **looks)
 
 

@@ -5,7 +5,8 @@ from itertools import groupby
 from typing import Any
 
 import keras_zigzag as kz
-from keras_zigzag.benchmark.report_runs import SINGLE, Results, without_own
+from keras_zigzag.benchmark.report_run import SINGLE
+from keras_zigzag.benchmark.report_runs import Results, without_own
 
 # Of an optimizer, if they are set; the rest is Keras's default or follows.
 OPTIMIZER_SETTINGS = ("learning_rate", "momentum", "nesterov", "weight_decay")

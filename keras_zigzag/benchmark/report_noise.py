@@ -6,8 +6,9 @@ from statistics import fmean
 
 import numpy as np
 
+from keras_zigzag.benchmark.report_measures import Measure
 from keras_zigzag.benchmark.report_paper import signed
-from keras_zigzag.benchmark.report_rows import Measure, Row
+from keras_zigzag.benchmark.report_rows import Row
 from keras_zigzag.benchmark.report_scores import Scores
 from keras_zigzag.benchmark.report_table import Cell, Table
 from keras_zigzag.benchmark.significance import (

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from keras_zigzag.benchmark.report_rows import Estimate, Measure, Row
-from keras_zigzag.benchmark.report_runs import mean
+from keras_zigzag.benchmark.report_failures import mean
+from keras_zigzag.benchmark.report_measures import Measure
+from keras_zigzag.benchmark.report_rows import Estimate, Row
 from keras_zigzag.benchmark.report_table import Table, cells
 from keras_zigzag.benchmark.report_tables import number
 

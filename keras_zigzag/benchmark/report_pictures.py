@@ -1,6 +1,7 @@
 """Which pictures a section has, and their files."""
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,7 +65,7 @@ def _all(section: Section) -> Iterator[tuple[Picture, "Figure | None"]]:
     if measures:
         yield (
             Picture(
-                f"{name}-samples.png",
+                _file(f"{name}-samples"),
                 "OOD ROC-AUC against the number of samples, as in the paper's "
                 "figure 6; bars are standard deviations over the seeds. Lines "
                 f"across: no samples are taken.{mean}",
@@ -73,7 +74,7 @@ def _all(section: Section) -> Iterator[tuple[Picture, "Figure | None"]]:
         )
         yield (
             Picture(
-                f"{name}-cost.png",
+                _file(f"{name}-cost"),
                 f"{measures[0].heading} against time.{mean}",
             ),
             cost_figure(section.rows, measures[0]),
@@ -93,7 +94,7 @@ def _of_scores(
     for ood in result.ood_sets:
         yield (
             Picture(
-                f"{result.name}-{ood}-curves.png",
+                _file(f"{result.name}-{ood}-curves"),
                 f"ROC and precision–recall curves, {ood.replace('_', ' ')}. "
                 f"{of}.",
                 is_shown,
@@ -105,7 +106,7 @@ def _of_scores(
     if result.task == "regression":
         yield (
             Picture(
-                f"{result.name}-error.png",
+                _file(f"{result.name}-error"),
                 "True against estimated error, with Pearson's r; the axes "
                 f"show {100 * SHOWN:g} % of the samples. {of}.",
                 is_shown,
@@ -115,10 +116,15 @@ def _of_scores(
     else:
         yield (
             Picture(
-                f"{result.name}-reliability.png",
+                _file(f"{result.name}-reliability"),
                 "Calibration: how often a confidence is right, in bins of "
                 f"{FEW} samples or more. {of}.",
                 is_shown,
             ),
             reliability_figure(own),
         )
+
+
+def _file(name: str) -> str:
+    """A name that needs no quoting in Markdown and LaTeX."""
+    return re.sub(r"[^\w.]+", "-", name) + ".png"

@@ -1,64 +1,14 @@
-"""The runs that a report is made of, and which of them did not train."""
+"""The runs that a report is made of."""
 
 import dataclasses
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from keras_zigzag.benchmark.report_failures import judge
+from keras_zigzag.benchmark.report_run import Run
 from keras_zigzag.benchmark.results import Record, check_alike, read_records
-
-ACCURACY_BELOW = 0.05  # the single model's mean
-ERROR_TIMES = 1.5  # the single model's mean
-SINGLE, ZIGZAG = "SingleModel", "ZigZagModel"
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-    """One method with one seed.
-
-    Args:
-        protocol: String. Its name.
-        method: String. The label that tables show.
-        class_name: String. The class of the method.
-        seed: Integer.
-        metrics: Dictionary from metrics to numbers.
-        entropy_metrics: Dictionary, the same of the entropy.
-        missing: Dictionary from metrics to why they are not defined.
-        by_samples: Dictionary from numbers of samples to metrics.
-        cost: Dictionary of the cost columns.
-        failure: String. Why it does not count; `""` if it does.
-    """
-
-    protocol: str
-    method: str
-    class_name: str
-    seed: int
-    metrics: Mapping[str, float]
-    entropy_metrics: Mapping[str, float]
-    missing: Mapping[str, str]
-    by_samples: Mapping[str, Mapping[str, float]]
-    cost: Mapping[str, Any]
-    failure: str = ""
-
-    @classmethod
-    def from_json(cls, line: Mapping[str, Any]) -> "Run":
-        return cls(
-            protocol=line["protocol"],
-            method=line["method"],
-            class_name=line.get("class", line["method"]),
-            seed=line["seed"],
-            metrics=_finite(line.get("metrics")),
-            entropy_metrics=_finite(line.get("entropy_metrics")),
-            missing=line.get("missing") or {},
-            by_samples={
-                number: _finite(values)
-                for number, values in (line.get("by_samples") or {}).items()
-            },
-            cost=line.get("cost") or {},
-            failure=line.get("error") or "",
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,59 +83,6 @@ def load_runs(out: Path, merge: bool = False) -> list[Record]:
     if not merge:
         _check_alike(last.values(), out)
     return list(last.values())
-
-
-def judge(runs: Iterable[Run], task: str) -> list[Run]:
-    """Marks the runs that are far from the single model's as failed.
-
-    The single model is judged first, by the mean of its own runs, so that
-    one that did not train hides no other.
-    """
-    runs = list(runs)
-    key = "mae" if task == "regression" else "accuracy"
-    singles = [run for run in runs if run.method == SINGLE] or [
-        run for run in runs if run.class_name == SINGLE
-    ]
-    own = mean([run.metrics[key] for run in singles if key in run.metrics])
-    rest = [run for run in singles if not _failure(run, key, own)]
-    expected = mean([run.metrics[key] for run in rest])
-    return [
-        dataclasses.replace(run, failure=_failure(run, key, expected))
-        for run in runs
-    ]
-
-
-def mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
-
-
-def _failure(run: Run, key: str, expected: float | None) -> str:
-    if run.failure:
-        return run.failure
-    if key not in run.metrics:
-        return run.missing.get(key, f"there is no {key} in its results")
-    value = run.metrics[key]
-    if expected is None:
-        return ""
-    if key == "mae" and value > ERROR_TIMES * expected:
-        return (
-            f"MAE {value:.3g} is more than {ERROR_TIMES:g} times the single "
-            f"model's {expected:.3g}"
-        )
-    if key == "accuracy" and value < expected - ACCURACY_BELOW:
-        return (
-            f"accuracy {value:.3f} is more than {ACCURACY_BELOW:g} below the "
-            f"single model's {expected:.3f}"
-        )
-    return ""
-
-
-def _finite(values: Mapping[str, Any] | None) -> dict[str, float]:
-    return {
-        key: float(value)
-        for key, value in (values or {}).items()
-        if value is not None and math.isfinite(value)
-    }
 
 
 def _check_alike(records: Iterable[Record], out: Path) -> None:

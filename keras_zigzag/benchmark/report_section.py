@@ -6,19 +6,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from keras_zigzag.benchmark.report_header import made_with
-from keras_zigzag.benchmark.report_noise import draw, sample_table, seed_table
-from keras_zigzag.benchmark.report_paper import Lookup, paper_table
-from keras_zigzag.benchmark.report_rows import (
+from keras_zigzag.benchmark.report_measures import (
     COSTS,
     Measure,
-    Row,
     detections,
-    find,
     metric,
     quality,
-    rows_of,
 )
-from keras_zigzag.benchmark.report_runs import SINGLE, ZIGZAG, Results
+from keras_zigzag.benchmark.report_noise import draw, sample_table, seed_table
+from keras_zigzag.benchmark.report_paper import Lookup, paper_table
+from keras_zigzag.benchmark.report_rows import Row, find, rows_of
+from keras_zigzag.benchmark.report_run import SINGLE, ZIGZAG
+from keras_zigzag.benchmark.report_runs import Results
 from keras_zigzag.benchmark.report_scores import Scores, scores_of_one_seed
 from keras_zigzag.benchmark.report_table import Table
 from keras_zigzag.benchmark.report_tables import (
@@ -30,6 +29,10 @@ from keras_zigzag.benchmark.report_tables import (
 from keras_zigzag.benchmark.significance import Drawn
 
 Titled = tuple[str, Table]
+BOLD = (
+    "Bold: larger than noise at 95 %, adjusted after Holm for the number of "
+    "methods."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +65,10 @@ class Section:
     @property
     def task(self) -> str:
         return self.results[0].task
+
+    @property
+    def seeds(self) -> set[int]:
+        return {run.seed for result in self.results for run in result.runs}
 
     @property
     def about(self) -> list[str]:
@@ -134,8 +141,8 @@ class Section:
         yield from self._noise()
 
     def _main(self) -> Table:
-        seeds = {run.seed for result in self.results for run in result.runs}
-        over = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+        num = len(self.seeds)
+        over = "1 seed" if num == 1 else f"{num} seeds"
         what = "Mean over the data sets and" if self.is_group else "Mean over"
         caption = f"{self.title}. {what} {over}, ± standard deviation."
         units = self.results[0].units
@@ -165,24 +172,30 @@ class Section:
                 yield f"Beside the paper{of}", _captioned(table, caption)
 
     def _noise(self) -> Iterator[Titled]:
-        pairs = "data sets" if self.is_group else "seeds"
         for name in (ZIGZAG, SINGLE):
             reference = find(self.rows, name)
             if reference is None:
                 continue
-            table = seed_table(self.rows, self.tested, reference)
-            if table:
-                yield (
-                    f"Against {reference.label}, over the {pairs}",
-                    _captioned(table, _test_caption(reference, pairs)),
-                )
+            heading = f"Against {reference.label}, over the"
+            pairs = "data sets" if self.is_group else "seeds"
+            tested = self._tested_over(pairs, reference)
+            if tested:
+                yield f"{heading} {pairs}", tested
             # Over data sets there is a test already, with more to say.
             drawn = None if self.is_group else self._drawn(reference)
             if drawn:
-                yield (
-                    f"Against {reference.label}, over the test samples",
-                    drawn,
-                )
+                yield f"{heading} test samples", drawn
+
+    def _tested_over(self, pairs: str, reference: Row) -> Table | None:
+        table = seed_table(self.rows, self.tested, reference)
+        if table is None:
+            return None
+        num = len(self.results) if self.is_group else len(self.seeds)
+        caption = (
+            f"Mean difference to {reference.label}, and the 95 % interval of "
+            f"a paired t-test over the {pairs}, up to {num}. {BOLD}"
+        )
+        return _captioned(table, caption)
 
     @functools.cached_property
     def _draws(self) -> list[dict[str, Drawn]]:
@@ -196,8 +209,7 @@ class Section:
             return None
         caption = (
             f"Difference to {reference.label} with seed {seed}, and the 95 % "
-            "interval of a paired bootstrap over the test samples. Bold: "
-            "larger than noise at 95 %, adjusted after Holm."
+            f"interval of a paired bootstrap over the test samples. {BOLD}"
         )
         return _captioned(table, caption)
 
@@ -209,14 +221,6 @@ def sections(results: Sequence[Results], out: Path) -> list[Section]:
         key = f"group {result.group}" if result.group else result.name
         grouped.setdefault(key, []).append(result)
     return [Section(some, out) for some in grouped.values()]
-
-
-def _test_caption(reference: Row, pairs: str) -> str:
-    return (
-        f"Mean difference to {reference.label}, and the 95 % interval of a "
-        f"paired t-test over the {pairs}. Bold: larger than noise at 95 %, "
-        "adjusted after Holm for the number of methods."
-    )
 
 
 def _captioned(table: Table, caption: str) -> Table:

@@ -4,13 +4,10 @@ import dataclasses
 import os
 from collections.abc import Callable, Sequence
 
-from keras_zigzag.benchmark.report_rows import (
-    Estimate,
-    Measure,
-    Row,
-    marks,
-)
-from keras_zigzag.benchmark.report_runs import SINGLE, ZIGZAG, mean
+from keras_zigzag.benchmark.report_failures import mean
+from keras_zigzag.benchmark.report_measures import Measure
+from keras_zigzag.benchmark.report_rows import Estimate, Row, marks
+from keras_zigzag.benchmark.report_run import SINGLE, ZIGZAG
 from keras_zigzag.benchmark.report_table import Cell, Table
 from keras_zigzag.evaluation import tables
 

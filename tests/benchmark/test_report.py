@@ -8,6 +8,9 @@ import pytest
 from matplotlib.image import imread
 
 from keras_zigzag.benchmark import report
+from keras_zigzag.benchmark.report_figures import samples_figure
+from keras_zigzag.benchmark.report_runs import load_results
+from keras_zigzag.benchmark.report_section import sections
 from tests.benchmark.report_cases import (
     classification_run,
     failed,
@@ -80,6 +83,7 @@ def test_page(page, results):
     assert "1 of 2 runs failed: out of memory (seed 2)" in text
     assert "more than 0.05 below" in text.replace("\n", " ")
     assert "ZigZagModel, entropy of y0" in text
+    assert "paired t-test over the seeds, up to 3" in text
 
 
 def test_figures_are_there_and_not_blank(page):
@@ -143,3 +147,39 @@ def test_errors_come_from_reading(tmp_path):
         report(tmp_path)
     text = report(tmp_path, merge=True).read_text()
     assert "backend tensorflow / keras_zigzag 0;" in text
+
+
+def test_names_of_files_need_no_quoting(tmp_path):
+    write(tmp_path / "results", [line("SingleModel")])
+    file = tmp_path / "results" / "blobs.jsonl"
+    file.write_text(file.read_text().replace('"blobs"', '"a b/c (d)"'))
+    page = report(tmp_path / "results")
+    assert _images(page.parent) == ["a-b-c-d-cost.png"]
+    assert "(a-b-c-d-cost.png)" in page.read_text()
+
+
+def _figure_lines(labels):
+    lines = [line(label, paper="") for label in labels]
+    lines[0]["entropy_metrics"] = {"accuracy": 0.9, "rings_roc_auc": 0.75}
+    lines[-1] = with_samples(lines[-1], drop=0.1)
+    return lines
+
+
+def test_samples_figure_draws_what_the_lines_say(tmp_path):
+    labels = ["ZigZagModel", "SingleModel", "MCDropout"]
+    write(tmp_path, _figure_lines(labels))
+    (section,) = sections(load_results(tmp_path), tmp_path)
+    figure = samples_figure(section.rows, section.detections)
+    (ax,) = figure.axes
+    curve, *across = [one for one in ax.lines if one.get_linestyle() != "None"]
+    # .7 at five samples; .1 (1/k − 1/5) less at k.
+    assert curve.get_xdata() == pytest.approx([1, 2, 5])
+    assert curve.get_ydata() == pytest.approx([0.62, 0.67, 0.7])
+    assert [one.get_ydata()[0] for one in across] == [0.7, 0.75, 0.7]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "MCDropout",
+        "ZigZagModel",
+        "ZigZagModel, entropy of y0",
+        "SingleModel",
+    ]

@@ -1,13 +1,12 @@
 import pytest
 
-from keras_zigzag.benchmark.report_runs import (
+from keras_zigzag.benchmark.report_failures import (
     ACCURACY_BELOW,
     ERROR_TIMES,
-    Run,
     judge,
-    load_results,
-    load_runs,
 )
+from keras_zigzag.benchmark.report_run import Run
+from keras_zigzag.benchmark.report_runs import load_results, load_runs
 from tests.benchmark.report_cases import failed, line, regression, write
 
 
