@@ -1,9 +1,8 @@
 """The page of results: tables in Markdown and LaTeX, and figures."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from keras_zigzag.benchmark.paper_results import published
 from keras_zigzag.benchmark.report_failures import ACCURACY_BELOW, ERROR_TIMES
@@ -35,7 +34,7 @@ means and pictures, which a dagger (†) shows.
 def report(
     out: str | os.PathLike[str],
     to: str | os.PathLike[str] | None = None,
-    paper: bool | Callable[[str, str, str], Any] = True,
+    paper: bool | Lookup = True,
     merge: bool = False,
 ) -> Path:
     """Writes the tables and figures of a folder of results.
@@ -53,8 +52,8 @@ def report(
         to: Path of the Markdown page; the other files go beside it. Defaults
             to `None`: `out/report/report.md`.
         paper: Boolean, whether to compare with the published values; or a
-            function `(table, method, metric)` that returns an object with
-            `value`, `spread` and `place`, or `None`. Defaults to `True`.
+            function `(table, method, metric)` that returns a
+            `PublishedValue`, or `None`. Defaults to `True`.
         merge: Boolean. Whether to take results of different versions or
             settings as one. Defaults to `False`.
 
@@ -90,7 +89,7 @@ def report(
     return page
 
 
-def _lookup(paper: bool | Callable[..., Any]) -> Lookup | None:
+def _lookup(paper: bool | Lookup) -> Lookup | None:
     if callable(paper):
         return paper
     return published if paper else None

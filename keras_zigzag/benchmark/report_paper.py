@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_failures import mean
 from keras_zigzag.benchmark.report_measures import Measure
 from keras_zigzag.benchmark.report_rows import Estimate, Row
@@ -18,7 +19,7 @@ NOTE = (
     "range of its quartiles if that is larger. “?”: one seed and no "
     "published spread, so that there is nothing to hold it against."
 )
-Lookup = Callable[[str, str, str], Any]
+Lookup = Callable[[str, str, str], PublishedValue | None]
 
 
 def paper_table(
@@ -33,10 +34,10 @@ def paper_table(
         rows: List of `Row`.
         measures: List of `Measure`.
         table: String. The key of the paper's table.
-        lookup: Function from that key, a class and a metric to an object with
-            `value`, `spread` and `place`, or to `None`.
+        lookup: Function from that key, a class and a metric to a
+            `PublishedValue`, or to `None`.
     """
-    lines = []
+    lines, sources = [], []
     for row in filter(lambda row: row.is_main, rows):
         for measure in measures:
             found = lookup(table, row.class_name, measure.full_key)
@@ -44,10 +45,12 @@ def paper_table(
             if found is None or ours.mean is None:
                 continue
             lines.append(_line(row, measure, ours, found))
+            sources.append(f"{found.place}: {found.source}")
     if not lines:
         return None
+    notes = [NOTE, *dict.fromkeys(sources)]
     header = ["", "metric", "ours", "paper", "where", "difference", "beyond"]
-    return Table("", header, [cells(line) for line in lines], [NOTE])
+    return Table("", header, [cells(line) for line in lines], notes)
 
 
 def beyond(ours: Estimate, value: float, spreads: Sequence[Any]) -> str:
@@ -58,7 +61,9 @@ def beyond(ours: Estimate, value: float, spreads: Sequence[Any]) -> str:
     return "yes" if abs(ours.mean - value) > TIMES * max(known) else "no"
 
 
-def _line(row: Row, measure: Measure, ours: Estimate, found: Any) -> list[str]:
+def _line(
+    row: Row, measure: Measure, ours: Estimate, found: PublishedValue
+) -> list[str]:
     spreads = [ours.std, found.spread, _half_range(row, measure)]
     theirs = Estimate(found.value, found.spread)
     difference = (ours.mean or 0.0) - found.value

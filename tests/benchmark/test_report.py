@@ -8,6 +8,7 @@ import pytest
 from matplotlib.image import imread
 
 from keras_zigzag.benchmark import report
+from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_figures import samples_figure
 from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import sections
@@ -123,12 +124,10 @@ def test_tables_are_aligned(page):
 
 
 def test_without_scores_elsewhere_and_beside_the_paper(tmp_path):
-    class Value:
-        value, spread, place = 0.95, None, "Table 3"
-
+    value = PublishedValue(0.95, None, "3", "https://example.org/a_b")
     lines = [line("SingleModel", s, paper="mnist") for s in (0, 1)]
     out = write(tmp_path / "results", lines)
-    page = report(out, to=tmp_path / "docs" / "PAGE.md", paper=lambda *_: Value)
+    page = report(out, to=tmp_path / "docs" / "PAGE.md", paper=lambda *_: value)
     assert page == tmp_path / "docs" / "PAGE.md"
     text = page.read_text()
     assert "### Beside the paper" in text

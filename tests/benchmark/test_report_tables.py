@@ -1,9 +1,8 @@
 """Cells, marks and daggers against numbers worked out by hand."""
 
-from types import SimpleNamespace
-
 import pytest
 
+from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_header import in_words, made_with
 from keras_zigzag.benchmark.report_noise import seed_table
 from keras_zigzag.benchmark.report_paper import NOTE, paper_table
@@ -307,7 +306,7 @@ def _lookup(table, method, metric):
     if (method, metric) not in values:
         return None
     value, spread = values[method, metric]
-    return SimpleNamespace(value=value, spread=spread, place="Table 2")
+    return PublishedValue(value, spread, "2", "https://example.org")
 
 
 def test_beside_the_paper(section):
@@ -328,7 +327,7 @@ def test_beside_the_paper(section):
         # One run and no published spread.
         ["MCDropout", "accuracy", "0.920", "0.920", of, "+0.000", "?"],
     ]
-    assert table.notes == [NOTE]
+    assert table.notes == [NOTE, "Table 2: https://example.org"]
     nothing = paper_table(
         section.rows, section.measures, "mnist", lambda *_: None
     )
