@@ -1,0 +1,231 @@
+"""The pictures of a report."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from keras_zigzag import metrics
+from keras_zigzag.benchmark.report_measures import COSTS, Measure
+from keras_zigzag.benchmark.report_panels import (
+    add_shared_legend,
+    add_title,
+    line_style,
+    panels,
+    shared_labels,
+    style,
+)
+from keras_zigzag.benchmark.report_rows import Row
+from keras_zigzag.benchmark.report_run import SINGLE, ZIGZAG
+from keras_zigzag.benchmark.report_scores import Scores
+from keras_zigzag.benchmark.report_tables import at_samples
+from keras_zigzag.plots import error_against_uncertainty, reliability_diagram
+from keras_zigzag.plots.axes import (
+    LINE,
+    TICK_SIZE,
+    draw_reference,
+    show_unit_square,
+)
+from keras_zigzag.plots.inputs import finite_samples
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+GRID = 4  # small panels in a row
+# A few samples far away must not press all others into a corner.
+SHOWN = 0.995
+NUM_BINS = 10
+FEW = 5  # samples, of which a bin has no accuracy to speak of
+DODGE = 0.05  # of a sample, so that bars do not cover each other
+
+
+def samples_figure(
+    rows: Sequence[Row], measures: Sequence[Measure]
+) -> "Figure | None":
+    """OOD ROC-AUC against the number of samples, as in the paper's Fig. 6.
+
+    Methods whose number is fixed are lines across.
+    """
+    sampling = [row for row in rows if row.is_main and _numbers(row)]
+    if not sampling:
+        return None
+    # Of ZigZag the entropy too: it is the score to beat.
+    fixed = [row for row in rows if row.class_name in (SINGLE, ZIGZAG)]
+    labels = [row.label for row in rows]
+    num = len(measures)
+    legend_lines = -(-(len(sampling) + len(fixed)) // 4)
+    figure, axes = panels(num, min(num, 2), 2.4, legend_lines)
+    handles: dict[str, Any] = {}
+    for ax, measure in zip(axes, measures, strict=True):
+        for index, row in enumerate(sampling):
+            shift = DODGE * (index - (len(sampling) - 1) / 2.0)
+            handles[row.label] = _draw_samples(ax, row, measure, labels, shift)
+        for row in fixed:
+            handles[row.label] = _draw_fixed(ax, row, measure, labels)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set(xlabel="number of samples", ylabel=measure.heading)
+    add_shared_legend(figure, handles)
+    return figure
+
+
+def curves_figure(scores: Mapping[str, Scores], ood: str) -> "Figure":
+    """ROC and precision–recall curves of all methods, of one seed."""
+    labels = list(scores)
+    figure, (roc, pr) = panels(2, 2, 2.6, -(-len(scores) // 2))
+    handles = {}
+    for label, one in scores.items():
+        sets: dict[str, Any] = {
+            "id_uncertainty": one.uncertainty,
+            "ood_uncertainty": one.ood[ood],
+            "nan_policy": "worst",
+        }
+        curve = metrics.detection_curves(**sets)
+        looks = LINE | line_style(label, labels)
+        area = metrics.roc_auc(**sets)
+        precision = metrics.average_precision(**sets)
+        text = f"{label}, AUC {area:.3f}, AP {precision:.3f}"
+        (handles[text],) = roc.plot(curve.fpr, curve.tpr, **looks)
+        # At a recall of 0 nothing is flagged, and there is no precision.
+        pr.plot(curve.tpr[1:], curve.precision[1:], **looks)
+    draw_reference(roc, [0.0, 1.0], [0.0, 1.0], "random")
+    draw_reference(pr, [0.0, 1.0], [curve.prevalence] * 2, "random")
+    for ax in (roc, pr):
+        show_unit_square(ax)
+    roc.set(xlabel="ID samples taken for OOD", ylabel="OOD samples found")
+    pr.set(xlabel="recall, OOD samples found", ylabel="precision")
+    add_shared_legend(figure, handles, num_columns=2)
+    return figure
+
+
+def reliability_figure(scores: Mapping[str, Scores]) -> "Figure":
+    """How often predictions of a confidence are right, a panel each."""
+    figure, axes = panels(len(scores), GRID, 1.75)
+    for ax, (label, one) in zip(axes, scores.items(), strict=True):
+        _draw_reliability(ax, label, one)
+    shared_labels(figure, "confidence", "accuracy, share")
+    return figure
+
+
+def error_figure(scores: Mapping[str, Scores], units: str = "") -> "Figure":
+    """True against estimated error with Pearson's r, a panel each."""
+    figure, axes = panels(len(scores), GRID, 1.75)
+    for ax, (label, one) in zip(axes, scores.items(), strict=True):
+        try:
+            _draw_error(ax, label, one)
+        except ValueError:
+            _finish(ax, f"{label}\nconstant uncertainty")
+    name = f"error, {units}" if units else "absolute error"
+    shared_labels(figure, "uncertainty", name)
+    return figure
+
+
+def cost_figure(rows: Sequence[Row], measure: Measure) -> "Figure | None":
+    """Quality against the time of a prediction and of the training."""
+    rows = [row for row in rows if row.is_main]
+    times = COSTS[1:3]
+    titles = ("time of a prediction", "time of the training")
+    labels = [row.label for row in rows]
+    figure, axes = panels(2, 2, 2.4, -(-len(rows) // 4))
+    handles: dict[str, Any] = {}
+    for ax, time, title in zip(axes, times, titles, strict=True):
+        for row in rows:
+            x, y = row.estimate(time).mean, row.estimate(measure)
+            if x is None or y.mean is None:
+                continue
+            looks = style(row.label, labels) | {"linestyle": "none"}
+            handles[row.label] = ax.errorbar(
+                x, y.mean, y.std, markersize=5, elinewidth=0.8, **looks
+            )
+        _show_ratios(ax)
+        ax.set(xlabel=f"{title}, single model = 1", ylabel=measure.heading)
+    if not handles:
+        return None
+    add_shared_legend(figure, handles)
+    return figure
+
+
+def _numbers(row: Row) -> list[int]:
+    """At how many samples the row was evaluated."""
+    found = {int(key) for run in row.every for key in run.by_samples}
+    return sorted(found)
+
+
+def _draw_samples(
+    ax: "Axes",
+    row: Row,
+    measure: Measure,
+    labels: Sequence[str],
+    shift: float,
+) -> Any:
+    numbers = _numbers(row)
+    found = [at_samples(row, str(k)).estimate(measure) for k in numbers]
+    return ax.errorbar(
+        np.add(numbers, shift),
+        [np.nan if one.mean is None else one.mean for one in found],
+        [one.std or 0.0 for one in found],
+        markersize=3.5,
+        elinewidth=0.8,
+        capsize=2,
+        **(LINE | style(row.label, labels)),
+    )
+
+
+def _draw_fixed(
+    ax: "Axes", row: Row, measure: Measure, labels: Sequence[str]
+) -> Any:
+    height = row.estimate(measure).mean
+    looks = LINE | line_style(row.label, labels)
+    if row.is_main:
+        looks["linestyle"] = "-."
+    return ax.axhline(np.nan if height is None else height, **looks)
+
+
+def _draw_reliability(ax: "Axes", label: str, scores: Scores) -> None:
+    answers: dict[str, Any] = {
+        "labels": scores.labels,
+        "probabilities": scores.prediction,
+        "num_bins": NUM_BINS,
+    }
+    reliability_diagram(**answers, ax=ax)
+    text = ax.get_legend_handles_labels()[1][0].split(", ")[-1]
+    curve = metrics.reliability_curve(**answers)
+    is_full = curve.share * len(scores.labels) > FEW - 0.5
+    ax.lines[0].set_data(curve.confidence[is_full], curve.frequency[is_full])
+    ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+    _finish(ax, f"{label}\n{text}")
+
+
+def _draw_error(ax: "Axes", label: str, scores: Scores) -> None:
+    error_against_uncertainty(scores.loss, scores.uncertainty, ax=ax)
+    text = ax.get_legend_handles_labels()[1][-1].split(", ")[-1]
+    (error, score), _ = finite_samples(
+        error=scores.loss, score=scores.uncertainty
+    )
+    low, high = np.quantile(score, [1.0 - SHOWN, SHOWN])
+    if high > low:
+        edge = 0.05 * (high - low)
+        ax.set_xlim(low - edge, high + edge)
+    ax.set_ylim(0.0, 1.05 * np.quantile(error, SHOWN))
+    _finish(ax, f"{label}\n{text}")
+
+
+def _finish(ax: "Axes", title: str) -> None:
+    """A small panel has a title and no legend."""
+    if ax.get_legend():
+        ax.get_legend().remove()
+    ax.set(xlabel="", ylabel="")
+    add_title(ax, title)
+    ax.title.set_size(TICK_SIZE)
+    ax.tick_params(labelsize=TICK_SIZE - 1)
+
+
+def _show_ratios(ax: "Axes") -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_locator(FixedLocator([0.5, 1, 2, 3, 5, 10, 20, 50]))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    low, high = ax.get_xlim()
+    ax.set_xlim(min(low, 0.8), max(high, 2.5))

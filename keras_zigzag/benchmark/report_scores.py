@@ -1,0 +1,100 @@
+"""The cached scores of a run, for pictures and tests that need samples."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from keras_zigzag.benchmark.report_rows import Row
+from keras_zigzag.metrics.inputs import Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Scores:
+    """What one run answered.
+
+    Args:
+        task: String.
+        targets: Array of class indices or values.
+        prediction: Array of probabilities or values.
+        uncertainty: Array of shape `(num_samples,)`.
+        ood: Dictionary from OOD sets to uncertainties.
+    """
+
+    task: str
+    targets: Array
+    prediction: Array
+    uncertainty: Array
+    ood: dict[str, Array]
+
+    @property
+    def loss(self) -> Array:
+        """1 where the answer is wrong, or the mean absolute error."""
+        if self.task == "regression":
+            num = len(self.targets)
+            errors = self.prediction.reshape(num, -1) - self.targets.reshape(
+                num, -1
+            )
+            return np.abs(errors.astype("float64")).mean(axis=-1)
+        best = self.prediction.argmax(axis=-1)
+        return (best != self.labels).astype("float64")
+
+    @property
+    def labels(self) -> Array:
+        """Class indices, from those or from one-hot targets."""
+        if self.targets.shape == self.prediction.shape:
+            return self.targets.argmax(axis=-1)
+        return self.targets.reshape(len(self.targets))
+
+
+def load_scores(file: Path, task: str, is_entropy: bool = False) -> Scores:
+    """Reads what a run has left.
+
+    Args:
+        file: Path of an `.npz` file.
+        task: String.
+        is_entropy: Boolean. Whether the score is the entropy rather than
+            the method's own uncertainty. Defaults to `False`.
+    """
+    score = "entropy" if is_entropy else "uncertainty"
+    start, end = "ood_", f"_{score}"
+    with np.load(file) as arrays:
+        ood = {
+            key.removeprefix(start).removesuffix(end): arrays[key].ravel()
+            for key in arrays.files
+            if key.startswith(start) and key.endswith(end)
+        }
+        return Scores(
+            task,
+            arrays["id_targets"],
+            arrays["id_prediction"],
+            arrays[f"id_{score}"].ravel(),
+            ood,
+        )
+
+
+def scores_of_one_seed(
+    out: Path, protocol: str, task: str, rows: Sequence[Row]
+) -> tuple[int, dict[str, Scores]]:
+    """Scores by label, of the seed that most rows have trained with."""
+    files = {
+        (row.label, run.seed): _file(out, protocol, run.method, run.seed)
+        for row in rows
+        for run in row.trained(protocol)
+    }
+    there = {key: file for key, file in files.items() if file.exists()}
+    seeds = [seed for _, seed in there]
+    if not seeds:
+        return 0, {}
+    chosen = max(sorted(set(seeds)), key=seeds.count)
+    return chosen, {
+        row.label: load_scores(there[row.label, chosen], task, not row.is_main)
+        for row in rows
+        if (row.label, chosen) in there
+    }
+
+
+def _file(out: Path, protocol: str, method: str, seed: int) -> Path:
+    name = f"{method}-{seed}.npz".replace("/", "-").replace(" ", "_")
+    return out / "scores" / protocol / name

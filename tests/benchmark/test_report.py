@@ -1,0 +1,184 @@
+"""The whole page, on results and scores that the test writes."""
+
+import re
+
+import keras
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from keras_zigzag.benchmark import report
+from keras_zigzag.benchmark.paper_results import PublishedValue
+from keras_zigzag.benchmark.report_figures import samples_figure
+from keras_zigzag.benchmark.report_runs import load_results
+from keras_zigzag.benchmark.report_section import sections
+from tests.benchmark.report_cases import (
+    classification_run,
+    failed,
+    line,
+    regression_run,
+    with_samples,
+    write,
+)
+from tests.benchmark.test_report_latex import check
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow",
+    reason="Reports know no backend; they are tested on TensorFlow",
+)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Three methods and two seeds of three protocols; one run failed."""
+    out = tmp_path_factory.mktemp("results")
+    lines = []
+    for seed in (0, 1):
+        lines += [
+            classification_run(out, "ZigZagModel", seed, 2.0, True),
+            classification_run(out, "SingleModel", seed, 1.8),
+            with_samples(classification_run(out, "MCDropout", seed, 2.2)),
+        ]
+        for name in ("uci-yacht", "uci-energy"):
+            lines += [
+                regression_run(out, method, seed, 1.0, name)
+                for method in ("ZigZagModel", "SingleModel", "TwoModels")
+            ]
+    lines[2] |= failed("out of\nmemory") | {"seed": 2}
+    lines[0] |= {"paper": "mnist"}
+    return write(out, lines)
+
+
+@pytest.fixture(scope="module")
+def page(results):
+    return report(results, paper=False)
+
+
+def _images(folder):
+    return sorted(path.name for path in folder.glob("*.png"))
+
+
+def test_page(page, results):
+    assert page == results / "report" / "report.md"
+    text = page.read_text()
+    headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    single, zigzag = "Against SingleModel", "Against ZigZagModel"
+    assert headings == [
+        "Results",
+        "Blobs → rings",
+        "Standard deviations",
+        "Two samples",
+        f"{zigzag}, over the seeds",
+        f"{zigzag}, over the test samples",
+        f"{single}, over the seeds",
+        f"{single}, over the test samples",
+        "Figures",
+        "uci: 2 data sets",
+        "By data set: upper ROC-AUC",
+        "By data set: rejection ratio",
+        "Standard deviations",
+        f"{zigzag}, over the data sets",
+        f"{single}, over the data sets",
+        "Figures",
+    ]
+    assert "1 of 2 runs failed: out of memory (seed 2)" in text
+    assert "more than 0.05 below" in text.replace("\n", " ")
+    assert "ZigZagModel, entropy of y0" in text
+    assert "paired t-test over the seeds, up to 3" in text
+
+
+def test_figures_are_there_and_not_blank(page):
+    names = _images(page.parent)
+    assert names == [
+        "blobs-cost.png",
+        "blobs-reliability.png",
+        "blobs-rings-curves.png",
+        "blobs-samples.png",
+        "uci-cost.png",
+        "uci-energy-error.png",
+        "uci-energy-upper-curves.png",
+        "uci-yacht-error.png",
+        "uci-yacht-upper-curves.png",
+    ]
+    text = page.read_text()
+    for name in names:
+        assert f"({name})" in text
+        picture = imread(page.parent / name)
+        assert picture.shape[1] > 900
+        assert np.mean(picture[..., :3] < 0.9) > 0.005
+        assert len(np.unique(picture[..., 0])) > 50
+
+
+def test_latex(page):
+    latex = page.with_suffix(".tex").read_text()
+    check(latex)
+    assert latex.count(r"\begin{table}") == 13
+    assert r"\textbf{" in latex and r"\underline{" in latex
+
+
+def test_tables_are_aligned(page):
+    tables = re.findall(r"(?:^\|.*\n)+", page.read_text(), re.MULTILINE)
+    assert len(tables) == 13
+    for table in tables:
+        assert len({len(row) for row in table.splitlines()}) == 1
+
+
+def test_without_scores_elsewhere_and_beside_the_paper(tmp_path):
+    value = PublishedValue(0.95, None, "3", "https://example.org/a_b")
+    lines = [line("SingleModel", s, paper="mnist") for s in (0, 1)]
+    out = write(tmp_path / "results", lines)
+    page = report(out, to=tmp_path / "docs" / "PAGE.md", paper=lambda *_: value)
+    assert page == tmp_path / "docs" / "PAGE.md"
+    text = page.read_text()
+    assert "### Beside the paper" in text
+    assert "are left out of `blobs`: the files are not in `scores/`" in text
+    assert _images(page.parent) == ["blobs-cost.png"]
+    check(page.with_suffix(".tex").read_text())
+    assert not (out / "report").exists()
+
+
+def test_errors_come_from_reading(tmp_path):
+    with pytest.raises(ValueError, match="There are no results"):
+        report(tmp_path)
+    assert not list(tmp_path.iterdir())
+    write(tmp_path, [line("a"), line("b", versions={"keras_zigzag": "0"})])
+    with pytest.raises(ValueError, match="merge=True"):
+        report(tmp_path)
+    text = report(tmp_path, merge=True).read_text()
+    assert "backend tensorflow / keras_zigzag 0;" in text
+
+
+def test_names_of_files_need_no_quoting(tmp_path):
+    write(tmp_path / "results", [line("SingleModel")])
+    file = tmp_path / "results" / "blobs.jsonl"
+    file.write_text(file.read_text().replace('"blobs"', '"a b/c (d)"'))
+    page = report(tmp_path / "results")
+    assert _images(page.parent) == ["a-b-c-d-cost.png"]
+    assert "(a-b-c-d-cost.png)" in page.read_text()
+
+
+def _figure_lines(labels):
+    lines = [line(label, paper="") for label in labels]
+    lines[0]["entropy_metrics"] = {"accuracy": 0.9, "rings_roc_auc": 0.75}
+    lines[-1] = with_samples(lines[-1], drop=0.1)
+    return lines
+
+
+def test_samples_figure_draws_what_the_lines_say(tmp_path):
+    labels = ["ZigZagModel", "SingleModel", "MCDropout"]
+    write(tmp_path, _figure_lines(labels))
+    (section,) = sections(load_results(tmp_path), tmp_path)
+    figure = samples_figure(section.rows, section.detections)
+    (ax,) = figure.axes
+    curve, *across = [one for one in ax.lines if one.get_linestyle() != "None"]
+    # .7 at five samples; .1 (1/k − 1/5) less at k.
+    assert curve.get_xdata() == pytest.approx([1, 2, 5])
+    assert curve.get_ydata() == pytest.approx([0.62, 0.67, 0.7])
+    assert [one.get_ydata()[0] for one in across] == [0.7, 0.75, 0.7]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "MCDropout",
+        "ZigZagModel",
+        "ZigZagModel, entropy of y0",
+        "SingleModel",
+    ]
