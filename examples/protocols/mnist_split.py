@@ -16,7 +16,9 @@ from keras_zigzag.benchmark.protocol import Data, Protocol, Training
 NUM_CLASSES = 5  # 0-4 are known, 5-9 are out-of-distribution.
 MEAN, STD = 0.1309, 0.3090  # of the pixels of 0-4, on a scale of 0 to 1
 NUM_VALIDATION = 5_000
-APPENDIX = {"epochs": 3, "batch_size": 256, "learning_rate": 1e-2}
+# The appendix does not say how large a batch is. At a rate of 1e-2 some
+# methods do not learn from small ones; from these all of them do.
+APPENDIX = {"epochs": 3, "batch_size": 1024, "learning_rate": 1e-2}
 NOTEBOOK = {"epochs": 5, "batch_size": 64, "learning_rate": 1e-3}
 QUICK_EPOCHS = 2
 QUICK_TRAIN, QUICK_TEST = 10_000, 2_500  # images
@@ -74,7 +76,6 @@ def make(name, title, setting, quick):
             "mean": MEAN,
             "std": STD,
         },
-        paper=name,
     )
 
 

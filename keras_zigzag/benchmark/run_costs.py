@@ -16,7 +16,8 @@ from keras_zigzag.benchmark.recipes import Recipe
 from keras_zigzag.evaluation.data import Batches
 
 SINGLE = "SingleModel"
-NUM_BATCHES = 40
+# Enough that what Keras does once per call does not count.
+MAX_BATCHES, MAX_SAMPLES = 40, 8_000
 REPEATS = 5
 # What two layers may differ in and still be the same.
 NAMES = ("name", "dtype", "trainable", "seed", "batch_shape", "build_config")
@@ -109,7 +110,8 @@ def leaf_layers(model: Any) -> list[Any]:
 def first_batches(data: Any, batch_size: int) -> tuple[Any, Any]:
     """Arrays of the first samples of `(x, y)` or of a data set."""
     batches = Batches(data, "`train`", batch_size)
-    some = list(itertools.islice(iter(batches), NUM_BATCHES))
+    number = min(MAX_BATCHES, max(2, MAX_SAMPLES // batch_size))
+    some = list(itertools.islice(iter(batches), number))
     x, y = (
         keras.tree.map_structure(
             lambda *leaves: np.concatenate([np.asarray(x) for x in leaves]),
