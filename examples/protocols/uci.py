@@ -10,14 +10,16 @@ one that comes nearest to 15 %. `uci-<set>-random`: all samples are split at
 random, and there is no out-of-distribution set.
 """
 
+import sys
 from functools import partial
 from typing import NamedTuple
 
 import keras
 import numpy as np
 
+from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.datasets import load_csv, split_validation
-from keras_zigzag.benchmark.protocol import Data, Protocol, Training
 
 
 class Table(NamedTuple):
@@ -49,6 +51,7 @@ LEARNING_RATE = 1e-3
 QUICK_EPOCHS = 10
 QUICK_ROWS = 1_000
 ROUNDING = 1e-6  # Relative to the mean, a smaller spread is none.
+PAPER = {"boston": "boston-notebook"}
 OPTIONS = {
     "MCDropout": {"layers": 2, "rate": 0.2},
     "VariancePropagation": {"layers": 2, "rate": 0.2},
@@ -134,17 +137,15 @@ def make(name, kind, quick):
             "widths": WIDTHS,
         },
         group=f"uci{suffix}",
+        paper=PAPER.get(name, ""),
         units="standard deviations of the training targets",
     )
 
 
 def protocols(quick):
-    return [
-        make(name, kind, quick) for kind in TEST_FRACTION for name in TABLES
-    ]
+    kinds = TEST_FRACTION
+    return [make(name, kind, quick) for kind in kinds for name in TABLES]
 
 
 if __name__ == "__main__":
-    from keras_zigzag.benchmark.__main__ import main
-
-    main(protocols)
+    sys.exit(main(protocols))
