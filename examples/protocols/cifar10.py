@@ -10,15 +10,18 @@ import sys
 from functools import partial
 
 import keras
-from dla import build_dla, build_small_resnet
+from dla import dla
+from small_resnet import augmented, small_resnet
 
 from keras_zigzag.benchmark import Data, Protocol, Training
 from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.datasets import load_tfds, split_validation
 
 NUM_CLASSES = 10
+SIZE = 32
 # Of CIFAR-10's pixels by channel, on a scale of 0 to 1.
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
+PADDING = 4  # pixels, of the random crops
 VALIDATION_FRACTION = 0.1
 BATCH_SIZE = 128
 MOMENTUM = 0.9
@@ -51,8 +54,14 @@ def as_floats(data, size):
     return x[:size].astype("float32"), y[:size]
 
 
+def build_base(features):
+    inputs, x = augmented(SIZE, PADDING, MEAN, STD)
+    outputs = keras.layers.Dense(NUM_CLASSES, activation="softmax")
+    return keras.Model(inputs, outputs(features(x)))
+
+
 def protocols(quick):
-    build = build_small_resnet if quick else build_dla
+    features = small_resnet if quick else dla
     rates = QUICK_LEARNING_RATES if quick else LEARNING_RATES
     return [
         Protocol(
@@ -60,7 +69,7 @@ def protocols(quick):
             title="CIFAR-10 → SVHN",
             task="classification",
             load=partial(load, quick=quick),
-            build=partial(build, NUM_CLASSES, MEAN, STD),
+            build=partial(build_base, features),
             training=Training(
                 epochs=len(rates),
                 batch_size=BATCH_SIZE,
@@ -76,6 +85,7 @@ def protocols(quick):
             options=OPTIONS,
             settings={
                 "quick": quick,
+                "padding": PADDING,
                 "validation_fraction": VALIDATION_FRACTION,
                 "mean": MEAN,
                 "std": STD,
