@@ -6,6 +6,7 @@ Two settings of one network: that of the paper's appendix, and that of its
 authors' notebook. SVHN is left out where it is not prepared.
 """
 
+import sys
 import warnings
 from functools import partial
 
@@ -13,13 +14,14 @@ import keras
 import numpy as np
 from lenet import build_lenet
 
+from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.datasets import (
     is_prepared,
     load_tfds,
     split_validation,
     tfds_folder,
 )
-from keras_zigzag.benchmark.protocol import Data, Protocol, Training
 
 NUM_CLASSES = 10
 MEAN, STD = 0.1307, 0.3081  # of MNIST's pixels, on a scale of 0 to 1
@@ -115,6 +117,4 @@ def protocols(quick):
 
 
 if __name__ == "__main__":
-    from keras_zigzag.benchmark.__main__ import main
-
-    main(protocols)
+    sys.exit(main(protocols))

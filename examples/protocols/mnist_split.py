@@ -5,13 +5,15 @@
 Network and training are those of `mnist`, with five classes.
 """
 
+import sys
 from functools import partial
 
 import keras
 from lenet import build_lenet
 
+from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.datasets import load_tfds, split_validation
-from keras_zigzag.benchmark.protocol import Data, Protocol, Training
 
 NUM_CLASSES = 5  # 0-4 are known, 5-9 are out-of-distribution.
 MEAN, STD = 0.1309, 0.3090  # of the pixels of 0-4, on a scale of 0 to 1
@@ -88,6 +90,4 @@ def protocols(quick):
 
 
 if __name__ == "__main__":
-    from keras_zigzag.benchmark.__main__ import main
-
-    main(protocols)
+    sys.exit(main(protocols))

@@ -2,22 +2,23 @@
 
     KERAS_ZIGZAG_UCI_DIR=path/to/csv python examples/protocols/uci.py --quick
 
-Each set comes twice. `uci-<set>`: the samples in the upper 15 % of one
-feature are out-of-distribution, the others are split at random. The feature
-is the one with the most distinct values, the first of them if there are
-several: a rule that looks at inputs only. Where values repeat, the cut is the
-one that comes nearest to 15 %. `uci-<set>-random`: all samples are split at
-random, and there is no out-of-distribution set.
+Each set comes twice. `uci-<set>`: the samples in the upper 15 % of one feature
+are out-of-distribution. It is the first of those with the most distinct
+values, a rule that looks at inputs only; the cut is the one nearest to 15 %.
+`uci-<set>-random`: a random split, and nothing is out-of-distribution.
 """
 
+import sys
 from functools import partial
 from typing import NamedTuple
 
 import keras
 import numpy as np
 
-from keras_zigzag.benchmark.datasets import load_csv, split_validation
-from keras_zigzag.benchmark.protocol import Data, Protocol, Training
+from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark.__main__ import main
+from keras_zigzag.benchmark.csv_table import load_csv
+from keras_zigzag.benchmark.datasets import split_validation
 
 
 class Table(NamedTuple):
@@ -49,6 +50,7 @@ LEARNING_RATE = 1e-3
 QUICK_EPOCHS = 10
 QUICK_ROWS = 1_000
 ROUNDING = 1e-6  # Relative to the mean, a smaller spread is none.
+PAPER = {"boston": "boston-notebook"}
 OPTIONS = {
     "MCDropout": {"layers": 2, "rate": 0.2},
     "VariancePropagation": {"layers": 2, "rate": 0.2},
@@ -134,17 +136,14 @@ def make(name, kind, quick):
             "widths": WIDTHS,
         },
         group=f"uci{suffix}",
+        paper=PAPER.get(name, ""),
         units="standard deviations of the training targets",
     )
 
 
 def protocols(quick):
-    return [
-        make(name, kind, quick) for kind in TEST_FRACTION for name in TABLES
-    ]
+    return [make(n, kind, quick) for kind in TEST_FRACTION for n in TABLES]
 
 
 if __name__ == "__main__":
-    from keras_zigzag.benchmark.__main__ import main
-
-    main(protocols)
+    sys.exit(main(protocols))

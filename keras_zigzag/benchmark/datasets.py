@@ -1,9 +1,10 @@
-"""Arrays of prepared data sets, and of tables in a folder."""
+"""Data sets of `tensorflow_datasets`, and how they are split."""
 
 import os
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 
 from keras_zigzag.number_checks import checked_number, checked_seed
@@ -11,8 +12,8 @@ from keras_zigzag.number_checks import checked_number, checked_seed
 Array = np.ndarray
 Pair = tuple[Array, Array]
 TFDS_VARIABLE = "TFDS_DATA_DIR"
+BUFFERED = 40  # batches, of what is shuffled as it is read
 TFDS_DEFAULT = "~/tensorflow_datasets"
-UCI_VARIABLE = "KERAS_ZIGZAG_UCI_DIR"
 
 
 def tfds_folder(data_dir: str | Path | None = None) -> Path:
@@ -67,32 +68,46 @@ def load_tfds(
     >>> x.shape
     (10000, 28, 28, 1)
     """
-    tfds = import_tfds()
-    folder = tfds_folder(data_dir)
-    if download is None:
-        download = not is_prepared(name, folder)
-    try:
-        loaded = tfds.load(
-            name,
-            split=split,
-            data_dir=folder,
-            download=download,
-            as_supervised=True,
-            batch_size=-1,
-        )
-    except Exception as error:
-        # They are of many kinds, from the network's to the registry's.
-        if is_prepared(name, folder):
-            raise
-        raise FileNotFoundError(
-            f"Could not load the data set {name!r}. Looked for "
-            f"{folder / name}. Set {TFDS_VARIABLE} to a folder that has it, "
-            "or run `tensorflow_datasets.load` with that name on a machine "
-            "with a network and copy the folder. "
-            f"Received: download={download!r}; {_first_line(error)}"
-        ) from error
-    x, y = tfds.as_numpy(loaded)
+    loaded = _loaded(name, split, data_dir, download, batch_size=-1)
+    x, y = import_tfds().as_numpy(loaded)
     return x, y
+
+
+def tfds_batches(
+    name: str,
+    split: str,
+    image_size: int,
+    batch_size: int,
+    shuffle: bool = False,
+    data_dir: str | Path | None = None,
+) -> Any:
+    """Batches of images and targets, of a set that does not fit in memory.
+
+    Args:
+        name: See `load_tfds`. It is not downloaded.
+        split: See `load_tfds`.
+        image_size: Integer, height and width. Images keep their aspect ratio
+            and are cropped in the middle.
+        batch_size: Integer.
+        shuffle: Boolean. Whether they are shuffled in each epoch, as far as
+            a buffer of some batches goes. Defaults to `False`.
+        data_dir: See `tfds_folder`. Defaults to `None`.
+
+    Returns:
+        A `tf.data.Dataset`, of images of floats from 0 to 255.
+
+    Raises:
+        ImportError: If `tensorflow_datasets` is not installed.
+        FileNotFoundError: If the data set is not there.
+    """
+    loaded = _loaded(name, split, data_dir, False, shuffle_files=shuffle)
+    resize = keras.layers.Resizing(
+        image_size, image_size, crop_to_aspect_ratio=True
+    )
+    if shuffle:
+        loaded = loaded.shuffle(BUFFERED * batch_size)
+    loaded = loaded.map(lambda image, target: (resize(image), target))
+    return loaded.batch(batch_size).prefetch(2)
 
 
 def import_tfds() -> Any:
@@ -152,53 +167,37 @@ def split_validation(
     return (x[first], y[first]), (x[second], y[second])
 
 
-def uci_folder(folder: str | Path | None = None) -> Path:
-    """Where the tables of the UCI regression sets are.
-
-    Args:
-        folder: Path. Defaults to `None`: the environment variable
-            `KERAS_ZIGZAG_UCI_DIR`, else `uci` beside the folder of
-            `tensorflow_datasets`.
-    """
-    given = folder or os.environ.get(UCI_VARIABLE)
-    return Path(given) if given else tfds_folder().parent / "uci"
-
-
-def load_csv(name: str, folder: str | Path | None = None) -> Pair:
-    """Features and targets of a table.
-
-    Args:
-        name: String. The file is `<name>.csv`, with the columns `x0`, `x1`,
-            … and `y`, in any order.
-        folder: See `uci_folder`. Defaults to `None`.
-
-    Returns:
-        Arrays of float32, `(num_rows, num_features)` and `(num_rows, 1)`.
-
-    Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If the columns are others, or some values are not finite.
-    """
-    path = uci_folder(folder) / f"{name}.csv"
-    if not path.is_file():
+def _loaded(
+    name: str,
+    split: str,
+    data_dir: str | Path | None,
+    download: bool | None,
+    **options: Any,
+) -> Any:
+    tfds = import_tfds()
+    folder = tfds_folder(data_dir)
+    if download is None:
+        download = not is_prepared(name, folder)
+    try:
+        return tfds.load(
+            name,
+            split=split,
+            data_dir=folder,
+            download=download,
+            as_supervised=True,
+            **options,
+        )
+    except Exception as error:
+        # They are of many kinds, from the network's to the registry's.
+        if is_prepared(name, folder):
+            raise
         raise FileNotFoundError(
-            f"There is no table {path}. It has the columns x0, x1, … of "
-            f"features and y. Set {UCI_VARIABLE} to the folder that has it. "
-            f"Received: name={name!r}"
-        )
-    with path.open(encoding="utf-8") as lines:
-        header = lines.readline().strip().split(",")
-        table = np.loadtxt(lines, delimiter=",", ndmin=2)
-    features = [f"x{index}" for index in range(len(header) - 1)]
-    if sorted(header) != sorted([*features, "y"]) or not features:
-        raise ValueError(
-            f"The columns of {path} must be x0, x1, … and y. Received: {header}"
-        )
-    if not np.isfinite(table).all():
-        raise ValueError(f"There are values in {path} that are not finite.")
-    columns = [header.index(feature) for feature in features]
-    y = table[:, [header.index("y")]]
-    return table[:, columns].astype("float32"), y.astype("float32")
+            f"Could not load the data set {name!r}. Looked for "
+            f"{folder / name}. Set {TFDS_VARIABLE} to a folder that has it, "
+            "or run `tensorflow_datasets.load` with that name on a machine "
+            "with a network and copy the folder. "
+            f"Received: download={download!r}; {_first_line(error)}"
+        ) from error
 
 
 def _first_line(error: Exception) -> str:

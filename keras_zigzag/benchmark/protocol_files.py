@@ -37,9 +37,11 @@ def find_protocols(name: str) -> Protocols:
     """The function that makes the protocols of a name.
 
     Args:
-        name: String. Name of a file in `examples/protocols`, as `"mnist"`; of
-            one of the protocols that such a file defines, as `"uci-yacht"`;
-            or a path to a file with a function `protocols(quick)`.
+        name: String. Name of a file in `examples/protocols`, as `"mnist"`,
+            for its protocol of that name, or all if none has it, as
+            `"uci"`; name of one of the protocols that such a file defines,
+            as `"mnist-notebook"`; or a path to a file with a function
+            `protocols(quick)`, for all of it.
 
     Raises:
         ValueError: If there is none.
@@ -48,7 +50,7 @@ def find_protocols(name: str) -> Protocols:
         return load_file(_existing(Path(name)))
     files = protocol_files()
     if name in files:
-        return load_file(files[name])
+        return _main(load_file(files[name]), name)
     # Longer names first: "toy_regression-x" is not of a file "toy".
     for stem in sorted(files, key=len, reverse=True):
         if name.startswith(f"{stem}-"):
@@ -96,6 +98,16 @@ def _existing(path: Path) -> Path:
     if not path.is_file():
         raise ValueError(f"There is no such file. Received: {path}")
     return path
+
+
+def _main(function: Protocols, name: str) -> Protocols:
+    """The protocol that has the name of its file, or all of the file."""
+
+    def found(quick: bool) -> list[Protocol]:
+        every = function(quick)
+        return [one for one in every if one.name == name] or every
+
+    return found
 
 
 def _only(function: Protocols, name: str) -> Protocols:

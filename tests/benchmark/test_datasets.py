@@ -6,13 +6,6 @@ import pytest
 from keras_zigzag.benchmark import datasets
 
 
-@pytest.fixture
-def uci(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERAS_ZIGZAG_UCI_DIR", str(tmp_path))
-    (tmp_path / "two.csv").write_text("y,x1,x0\n1,2,3\n4,5,6\n")
-    return tmp_path
-
-
 def test_split_is_of_the_seed_and_loses_nothing():
     x, y = np.arange(20), np.arange(20) * 2
     (x1, y1), (x2, y2) = datasets.split_validation(x, y, 0.25, seed=3)
@@ -47,35 +40,6 @@ def test_split_of_other_lengths_and_seeds():
         datasets.split_validation(x, x, 0.5, seed=-1)
 
 
-def test_csv_columns_by_name(uci):
-    x, y = datasets.load_csv("two")
-    np.testing.assert_array_equal(x, [[3, 2], [6, 5]])
-    np.testing.assert_array_equal(y, [[1], [4]])
-    assert x.dtype == y.dtype == "float32"
-
-
-def test_csv_folder_argument(uci, monkeypatch):
-    monkeypatch.delenv("KERAS_ZIGZAG_UCI_DIR")
-    assert datasets.load_csv("two", uci)[0].shape == (2, 2)
-    monkeypatch.setenv("TFDS_DATA_DIR", str(uci / "tfds"))
-    assert datasets.uci_folder() == uci / "uci"
-
-
-def test_csv_missing(uci):
-    with pytest.raises(FileNotFoundError, match="KERAS_ZIGZAG_UCI_DIR") as e:
-        datasets.load_csv("three")
-    assert str(uci / "three.csv") in str(e.value)
-
-
-def test_csv_of_other_columns_or_values(uci):
-    (uci / "other.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="Received: .'a', 'b'"):
-        datasets.load_csv("other")
-    (uci / "gap.csv").write_text("x0,y\n1,nan\n")
-    with pytest.raises(ValueError, match="not finite"):
-        datasets.load_csv("gap")
-
-
 def test_prepared(tmp_path, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
     assert not datasets.is_prepared("mnist")
@@ -106,3 +70,31 @@ def test_prepared_data_set(tfds_data_dir):
     assert y.shape == (100,)
     with pytest.raises(ValueError, match="nonsense"):
         datasets.load_tfds("mnist", "nonsense")
+
+
+def test_batches(monkeypatch):
+    tf = pytest.importorskip("tensorflow")
+    images = tf.reshape(tf.range(10 * 8 * 4 * 3), (10, 8, 4, 3))
+    given = {}
+
+    class FakeDatasets:
+        def load(name, **options):
+            given.update(options, name=name)
+            return tf.data.Dataset.from_tensor_slices((images, tf.range(10)))
+
+    monkeypatch.setattr(datasets, "import_tfds", lambda: FakeDatasets)
+    options = {"image_size": 4, "batch_size": 6, "data_dir": "here"}
+    batches = list(datasets.tfds_batches("some", "train", **options))
+    assert given["name"] == "some" and given["split"] == "train"
+    assert not given["download"]
+    assert [tuple(x.shape) for x, _ in batches] == [(6, 4, 4, 3), (4, 4, 4, 3)]
+    np.testing.assert_array_equal(batches[0][0][0], images[0, 2:6])
+    shuffled = datasets.tfds_batches("some", "train", shuffle=True, **options)
+    labels = [int(label) for _, y in shuffled for label in y]
+    assert labels != list(range(10)) and sorted(labels) == list(range(10))
+
+
+def test_batches_of_a_missing_data_set(tmp_path):
+    pytest.importorskip("tensorflow_datasets")
+    with pytest.raises(FileNotFoundError, match="imagenet2012"):
+        datasets.tfds_batches("imagenet2012", "train", 8, 4, data_dir=tmp_path)

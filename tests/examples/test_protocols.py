@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 
@@ -11,9 +12,14 @@ def ids(images):
     return {hash(image.tobytes()) for image in images}
 
 
-@pytest.mark.parametrize("name", ["mnist", "mnist_split"])
+@pytest.mark.parametrize("name", ["mnist", "mnist_split", "cifar10"])
 def test_all_methods_of_a_base(name):
     assert_all_methods(load_file(name).protocols(quick=True)[0])
+
+
+@pytest.mark.slow
+def test_all_methods_of_the_dla():
+    assert_all_methods(load_file("cifar10").protocols(quick=False)[0])
 
 
 def test_mnist_settings():
@@ -89,3 +95,47 @@ def test_mnist_split_data(tfds_data_dir):
     x = np.asarray(protocol.build().layers[0](data.train[0]))
     assert x.mean() == pytest.approx(0, abs=0.02)
     assert x.std() == pytest.approx(1, abs=0.02)
+
+
+def test_cifar10_settings():
+    (protocol,) = load_file("cifar10").protocols(quick=False)
+    training = protocol.training
+    assert training.epochs == 30
+    assert training.learning_rates == [1e-1] * 20 + [1e-2] * 10
+    assert training.optimizer().momentum == 0.9
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_cifar10_normalises_and_augments(quick):
+    module = load_file("cifar10")
+    base = module.protocols(quick)[0].build()
+    assert base.output_shape == (None, 10)
+    normalised = keras.Model(base.input, base.layers[3].output)
+    x = np.random.default_rng(0).integers(1, 256, (16, 32, 32, 3))
+    x = x.astype("float32")
+    expected = (x / 255 - module.MEAN) / module.STD
+    found = normalised.predict(x, verbose=0)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    augmented = keras.Model(base.input, base.layers[2].output)
+    shifted = np.asarray(augmented(x, training=True))
+    assert set(np.unique(shifted)) <= set(range(256))
+    rows = (shifted == 0).all(axis=(2, 3)).sum(axis=1)
+    assert rows.max() == 4 and len(set(rows)) > 2
+
+
+def test_dla_is_the_simple_variant():
+    base = load_file("cifar10").protocols(quick=False)[0].build()
+    # As of the network that is known as SimpleDLA.
+    trainable = sum(weight.numpy().size for weight in base.trainable_weights)
+    assert trainable == 15_142_970
+
+
+@pytest.mark.slow
+def test_cifar10_data(tfds_data_dir):
+    (protocol,) = load_file("cifar10").protocols(quick=True)
+    data = protocol.load(0)
+    assert data.train[0].shape == (18_000, 32, 32, 3)
+    assert data.validation[0].shape == (2_000, 32, 32, 3)
+    assert len(data.test[0]) == len(data.ood["svhn"]) == 5_000
+    for x in (data.train[0], data.ood["svhn"]):
+        assert x.min() == 0 and x.max() == 255
