@@ -83,7 +83,7 @@ def run(
     load = functools.lru_cache(maxsize=1)(protocol.load)
     for label, seed in left:
         one = _Run(protocol, label, variants[label], seed, out, shown)
-        record = one.record(load)
+        record = one.record(load, _measured(records, label))
         results.append_record(path, record)
         one.clean()
         records[label, seed] = record
@@ -114,12 +114,18 @@ class _Run:
         backup = out / "backups" / protocol.name / name
         self.backup = EpochBackup(backup, digest)
 
-    def record(self, load: Any) -> results.Record:
-        """The line of this run, whether it went well or not."""
+    def record(self, load: Any, costs: dict[str, Any]) -> results.Record:
+        """The line of this run, whether it went well or not.
+
+        Args:
+            load: Function of a seed that returns the `Data`.
+            costs: Dictionary. What the method costs, measured with another
+                seed, or an empty one.
+        """
         if self.progress is not None:
             self.progress.start(self.label, self.seed)
         try:
-            found = self._results(load(self.seed))
+            found = self._results(load(self.seed), costs)
         except OSError:
             # A full disk or a missing file is not the method's fault.
             raise
@@ -132,7 +138,7 @@ class _Run:
         """Once the line is written, the backup has done its service."""
         self.backup.delete()
 
-    def _results(self, data: Data) -> results.Record:
+    def _results(self, data: Data, costs: dict[str, Any]) -> results.Record:
         keras.utils.clear_session()
         keras.utils.set_random_seed(self.seed)
         recipe = Recipe(self.protocol, self.variant)
@@ -146,8 +152,10 @@ class _Run:
         model = recipe.finished(trainee, data)
         scores = scores_of(model, data, self.protocol.task, EVALUATION_BATCH)
         write_arrays(self.scores_path, scores)
-        self._tell("measuring what it costs")
-        costs = costs_of(self.protocol, self.variant, data)
+        if not costs:
+            self._tell("measuring what it costs")
+            costs = costs_of(self.protocol, self.variant, data)
+            costs["measured_with_seed"] = self.seed
         found = evaluated(scores, self.protocol.task)
         return {
             "error": None,
@@ -241,6 +249,16 @@ def _records(
 
 def _is_done(records: dict, pair: tuple[str, int]) -> bool:
     return pair in records and records[pair]["error"] is None
+
+
+def _measured(records: dict, label: str) -> dict[str, Any]:
+    """What the method costs, from its run with another seed here."""
+    here = results.versions()
+    for record in records.values():
+        is_of_it = record["method"] == label and record["error"] is None
+        if is_of_it and record["versions"] == here:
+            return dict(record["cost"])
+    return {}
 
 
 def _progress(

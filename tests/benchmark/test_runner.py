@@ -26,7 +26,7 @@ NUMBERS = ("metrics", "entropy_metrics", "by_samples", "missing")
 def costs_nothing(request, monkeypatch):
     """Times differ in each run, and building new models takes most of one."""
     if "real_costs" not in request.keywords:
-        monkeypatch.setattr(runner, "costs_of", lambda *arguments: {})
+        monkeypatch.setattr(runner, "costs_of", lambda *arguments: {"size": 1})
 
 
 def numbers(records):
@@ -172,8 +172,11 @@ def test_entropy_stands_beside_a_distance(tmp_path):
 @pytest.mark.real_costs
 def test_costs_are_relative_to_the_single_model(tmp_path):
     protocol = tiny_protocol.make(epochs=1)
-    (record,) = run(protocol, "DeepEnsemble", 1, tmp_path, progress=False)
+    record, again = run(protocol, "DeepEnsemble", 2, tmp_path, progress=False)
     cost = record["cost"]
+    ratios = {key for key in cost if key != "fit_seconds"}
+    assert all(again["cost"][key] == cost[key] for key in ratios)
+    assert cost["measured_with_seed"] == 0
     assert cost["size"] == 5.0
     assert cost["changed_layers"] == 0.0
     median, low, high = cost["training_time"]
