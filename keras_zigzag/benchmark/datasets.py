@@ -64,9 +64,10 @@ def load_tfds(
 
     Example:
 
-    >>> x, y = load_tfds("mnist", "test")
-    >>> x.shape
-    (10000, 28, 28, 1)
+    ```python
+    x, y = load_tfds("mnist", "test")
+    x.shape     # (10000, 28, 28, 1)
+    ```
     """
     loaded = _loaded(name, split, data_dir, download, batch_size=-1)
     x, y = import_tfds().as_numpy(loaded)
@@ -146,7 +147,11 @@ def split_validation(
 
     Example:
 
-    >>> train, validation = split_validation(x, y, fraction=0.1, seed=0)
+    >>> from keras_zigzag.benchmark.datasets import split_validation
+    >>> train, validation = split_validation(
+    ...     x_train, y_train, fraction=0.25, seed=0)
+    >>> [len(x) for x, y in (train, validation)]
+    [6, 2]
     """
     if len(x) != len(y):
         raise ValueError(

@@ -38,9 +38,10 @@ class ImageBatches(keras.utils.PyDataset):
 
     Example:
 
-    >>> x, y = ImageBatches(paths, ages, image_size=64, batch_size=32)[0]
-    >>> x.shape
-    (32, 64, 64, 3)
+    ```python
+    x, y = ImageBatches(paths, ages, image_size=64, batch_size=32)[0]
+    x.shape     # (32, 64, 64, 3)
+    ```
     """
 
     def __init__(

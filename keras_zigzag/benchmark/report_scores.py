@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from keras_zigzag.benchmark.report_rows import Row
+from keras_zigzag.benchmark.results import scores_path
 from keras_zigzag.metrics.inputs import Array
 
 
@@ -79,7 +80,7 @@ def scores_of_one_seed(
 ) -> tuple[int, dict[str, Scores]]:
     """Scores by label, of the seed that most rows have trained with."""
     files = {
-        (row.label, run.seed): _file(out, protocol, run.method, run.seed)
+        (row.label, run.seed): scores_path(out, protocol, run.method, run.seed)
         for row in rows
         for run in row.trained(protocol)
     }
@@ -93,8 +94,3 @@ def scores_of_one_seed(
         for row in rows
         if (row.label, chosen) in there
     }
-
-
-def _file(out: Path, protocol: str, method: str, seed: int) -> Path:
-    name = f"{method}-{seed}.npz".replace("/", "-").replace(" ", "_")
-    return out / "scores" / protocol / name

@@ -29,6 +29,12 @@ def results_path(out: Path, protocol: str) -> Path:
     return out / f"{protocol}.jsonl"
 
 
+def scores_path(out: Path, protocol: str, method: str, seed: int) -> Path:
+    """The file of the scores of one run."""
+    name = f"{method}-{seed}.npz".replace("/", "-").replace(" ", "_")
+    return out / "scores" / protocol / name
+
+
 def append_record(path: Path, record: Record) -> None:
     """Adds a line, so that it is on the disk when this returns.
 

@@ -65,10 +65,10 @@ def run(
 
     Example:
 
-    >>> from keras_zigzag import benchmark
-    >>> results = benchmark.run(protocol, ["SingleModel"], seeds=1, out=folder)
-    >>> results[0]["method"]
-    'SingleModel'
+    ```python
+    records = benchmark.run(protocol, ["SingleModel", "ZigZagModel"], seeds=3)
+    print(benchmark.report("results").read_text())
+    ```
     """
     variants = protocol.chosen(methods)
     if isinstance(seeds, int):
@@ -109,10 +109,9 @@ class _Run:
         self.progress = progress
         self.settings = protocol.settings_of(variant)
         digest = results.digest_of([self.settings, results.versions()])
-        name = f"{label}-{seed}.npz".replace("/", "-").replace(" ", "_")
-        self.scores_path = out / "scores" / protocol.name / name
-        backup = out / "backups" / protocol.name / name
-        self.backup = EpochBackup(backup, digest)
+        self.scores_path = results.scores_path(out, protocol.name, label, seed)
+        backups = out / "backups" / protocol.name
+        self.backup = EpochBackup(backups / self.scores_path.name, digest)
 
     def record(self, load: Any, costs: dict[str, Any]) -> results.Record:
         """The line of this run, whether it went well or not.
