@@ -29,6 +29,7 @@ def test_types_are_shipped():
     [
         ("main-job", ["examples/digits.py"]),
         ("tests", ["pytest", "KERAS_BACKEND=jax", "KERAS_BACKEND=torch"]),
+        ("experiment", ["benchmark run digits", "benchmark report"]),
     ],
 )
 def test_readme_commands_can_be_read(name, expected):

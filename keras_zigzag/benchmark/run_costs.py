@@ -74,25 +74,25 @@ def costs_of(
 
 
 def share_of_changed_layers(base: keras.Model, model: keras.Model) -> float:
-    """How much of a network a method changes, from the two models.
+    """How much of a network is new, from the two models.
 
-    The number of layers of the method's model that are not in the base model,
-    of the same class, settings and sizes, over the number of layers of the
-    base model. The copies of an ensemble change nothing.
+    Of the layers of the method's model the share that is not in the base
+    model, of the same class, settings and sizes. The copies of an ensemble
+    change nothing.
 
     Args:
         base: Base model.
         model: `UncertaintyModel` that was made of it.
 
     Returns:
-        Float, 0 if no layer was touched or added.
+        Float from 0, if no layer was touched or added, to 1.
     """
     with warnings.catch_warnings():
         # Nothing is saved, so it does not matter what could be loaded.
         warnings.simplefilter("ignore")
-        known = [_fingerprint(layer) for layer in leaf_layers(base)]
-        found = {_fingerprint(layer) for layer in leaf_layers(model)}
-    return len(found.difference(known)) / len(known)
+        known = {_fingerprint(layer) for layer in leaf_layers(base)}
+        found = [_fingerprint(layer) for layer in leaf_layers(model)]
+    return sum(one not in known for one in found) / len(found)
 
 
 def leaf_layers(model: Any) -> list[Any]:
