@@ -16,13 +16,14 @@ from keras_zigzag.benchmark.report_pictures import (
 from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import Section, Titled, sections
 
+REMARKS = "remarks.md"
 NOTES = f"""
 ±: standard deviation over the seeds. Size, Inf. Time and Time are ratios to
 the single model, medians of runs measured in turn with it; Simple is the share
-of the layers that a method changes. Of each other column the best is
-**bold** and the second best is _underlined_. PR-AUC is the area by trapezoids,
-as in the paper. The uncertainty of a method is its own; a row "entropy" scores
-the same network by the entropy of its prediction.
+of the layers of a method's model that the base model does not have. Of each
+other column the best is **bold** and the second best is _underlined_. PR-AUC is
+the area by trapezoids, as in the paper. The uncertainty of a method is its own;
+a row "entropy" scores the same network by the entropy of its prediction.
 
 A run counts as failed if it ended in an error, if its accuracy is more than
 {ACCURACY_BELOW:g} below the mean of the single models that trained, or if its
@@ -42,7 +43,8 @@ def report(
     `report.md`, `report.tex` with the same tables, and PNG figures. Tables
     need the JSON lines alone; figures and bootstraps that need scores are
     left out where these are not there, and the page says so. Runs that did
-    not train are marked and left out of all means.
+    not train are marked and left out of all means. A file `remarks.md` in the
+    folder, with what there is to say about the results, opens the page.
 
     Reference: the layout is that of
     [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML).
@@ -76,7 +78,7 @@ def report(
     parts = sections(load_results(out, merge), out)
     lookup = _lookup(paper)
     page.parent.mkdir(parents=True, exist_ok=True)
-    told, latex = ["# Results", NOTES.strip()], [PREAMBLE]
+    told, latex = ["# Results", *_remarks(out), NOTES.strip()], [PREAMBLE]
     for section in parts:
         tables = list(section.tables(lookup))
         pictures = write_pictures(section, page.parent)
@@ -87,6 +89,12 @@ def report(
         "\n\n".join(latex) + "\n", encoding="utf-8"
     )
     return page
+
+
+def _remarks(out: Path) -> list[str]:
+    """What people wrote about these results."""
+    file = out / REMARKS
+    return [file.read_text("utf-8").strip()] if file.is_file() else []
 
 
 def _lookup(paper: bool | Lookup) -> Lookup | None:

@@ -182,3 +182,10 @@ def test_samples_figure_draws_what_the_lines_say(tmp_path):
         "ZigZagModel, entropy of y0",
         "SingleModel",
     ]
+
+
+def test_remarks_open_the_page(tmp_path):
+    write(tmp_path, [line("SingleModel", 0), line("ZigZagModel", 0)])
+    (tmp_path / "remarks.md").write_text("No GPU was at hand.\n")
+    told = report(tmp_path).read_text()
+    assert told.startswith("# Results\n\nNo GPU was at hand.\n")
