@@ -160,7 +160,9 @@ class ConvOperator:
         """The kernel of the adjoint."""
         rank = len(self.axes)
         *size, reads, writes = kernel.shape
-        kernel = ops.flip(kernel, axis=list(range(rank)))
+        # One by one: Keras 3.9 takes no list of axes on TensorFlow.
+        for axis in range(rank):
+            kernel = ops.flip(kernel, axis=axis)
         if self.is_depthwise:
             return ops.reshape(kernel, (*size, reads * writes, 1))
         groups = getattr(self.layer, "groups", 1)

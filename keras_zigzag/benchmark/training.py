@@ -41,7 +41,8 @@ class EpochBackup:
             for index, variable in enumerate(_variables(model))
         }
         header = {"epoch": epoch, "seconds": seconds, "digest": self.digest}
-        write_arrays(self.path, {**values, **header})
+        # Compressing would take longer than an epoch of a small network.
+        write_arrays(self.path, {**values, **header}, np.savez)
 
     def restore(self, model: keras.Model) -> tuple[int, float]:
         """Takes the state; returns the epochs and the seconds it took."""
@@ -142,13 +143,17 @@ def _in_order(
     return in_orders(model, x, y, options, [[seed]], OneMemberBatches)
 
 
-def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
-    """Writes a compressed `.npz`, all of it or nothing."""
+def write_arrays(
+    path: Path,
+    arrays: dict[str, Any],
+    save: Callable[..., None] = np.savez_compressed,
+) -> None:
+    """Writes an `.npz`, all of it or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     try:
         with partial.open("wb") as file:
-            np.savez_compressed(file, **arrays)
+            save(file, **arrays)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
