@@ -62,7 +62,7 @@ def load(seed, quick):
     )
     order = np.random.default_rng(seed).permutation(len(unknown))
     return Data(
-        train=batches(*train, shuffle=True),
+        train=batches(*train, shuffle_seed=seed),
         validation=batches(*validation),
         test=batches(*test),
         ood={UNKNOWN: batches(unknown[order[:MAX_UNKNOWN]])},

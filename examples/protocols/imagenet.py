@@ -67,7 +67,7 @@ def folder_sets(folder, batches, seed, quick):
     paths, labels = train
     test = class_folders(folder / "val", NUM_CLASSES, VARIABLE)
     return (
-        batches(paths[:size], labels[:size], shuffle=True),
+        batches(paths[:size], labels[:size], shuffle_seed=seed),
         batches(*validation),
         batches(*test),
     )

@@ -2,7 +2,6 @@
 
 import math
 import os
-import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_zigzag.number_checks import checked_count
+from keras_zigzag.number_checks import checked_count, checked_seed
 
 Array = np.ndarray
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
@@ -21,9 +20,9 @@ NUM_THREADS = min(16, os.cpu_count() or 1)
 class ImageBatches(keras.utils.PyDataset):
     """Batches of images, read and resized as they are needed.
 
-    A shuffled one draws the order of each epoch from Python's generator,
-    which is that of `keras.utils.set_random_seed`: with the same seed before
-    an epoch comes the same order, whatever came before.
+    The order of an epoch depends on the seed and the epoch alone: training
+    that goes on in another process goes on in the same order, if a callback
+    calls `begin_epoch`.
 
     Args:
         paths: Sequence of paths.
@@ -31,7 +30,8 @@ class ImageBatches(keras.utils.PyDataset):
         image_size: Integer, height and width. Images keep their aspect ratio
             and are cropped in the middle.
         batch_size: Integer.
-        shuffle: Boolean. Defaults to `False`.
+        shuffle_seed: Integer, for an order of its own in each epoch. Defaults
+            to `None`, for the order of the paths.
 
     Raises:
         ValueError: If there are no images, or as many targets as images.
@@ -51,14 +51,14 @@ class ImageBatches(keras.utils.PyDataset):
         *,
         image_size: int,
         batch_size: int,
-        shuffle: bool = False,
+        shuffle_seed: int | None = None,
     ):
         super().__init__()
         self.paths = np.array(paths, dtype=object)
         self.targets = targets
         self.image_size = checked_count("image_size", image_size)
         self.batch_size = checked_count("batch_size", batch_size)
-        self.shuffle = shuffle
+        self.shuffle_seed = checked_seed(shuffle_seed)
         num_targets = len(paths) if targets is None else len(targets)
         if not len(paths) or len(paths) != num_targets:
             raise ValueError(
@@ -66,9 +66,7 @@ class ImageBatches(keras.utils.PyDataset):
                 f"{len(paths)} images and {num_targets} targets."
             )
         self._pool = ThreadPoolExecutor(NUM_THREADS)
-        self._order = np.arange(len(paths))
-        # What reads them without epochs gets no class after the other.
-        self.on_epoch_begin()
+        self.begin_epoch(0)
 
     def __len__(self) -> int:
         return math.ceil(len(self.paths) / self.batch_size)
@@ -80,10 +78,16 @@ class ImageBatches(keras.utils.PyDataset):
         x = np.stack(images)
         return (x,) if self.targets is None else (x, self.targets[rows])
 
-    def on_epoch_begin(self) -> None:
-        if self.shuffle:
-            generator = np.random.default_rng(random.getrandbits(64))
-            self._order = generator.permutation(len(self.paths))
+    def begin_epoch(self, epoch: int) -> None:
+        """Puts the images into the order of an epoch."""
+        self._epoch = epoch
+        self._order = np.arange(len(self.paths))
+        if self.shuffle_seed is not None:
+            generator = np.random.default_rng([self.shuffle_seed, epoch])
+            generator.shuffle(self._order)
+
+    def on_epoch_end(self) -> None:
+        self.begin_epoch(self._epoch + 1)
 
     def _read(self, path: Any) -> Array:
         image = keras.utils.load_img(

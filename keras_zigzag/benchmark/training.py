@@ -13,7 +13,11 @@ import numpy as np
 from keras import ops
 
 import keras_zigzag as kz
-from keras_zigzag.baselines.member_batches import OneMemberBatches, in_orders
+from keras_zigzag.baselines.member_batches import (
+    OneMemberBatches,
+    OrderOfEpoch,
+    in_orders,
+)
 from keras_zigzag.benchmark.protocol import Training
 
 
@@ -74,7 +78,8 @@ def train(
 
     Args:
         model: Compiled model.
-        data: `(x, y)`, or a data set, which is taken as it comes.
+        data: `(x, y)`, or a data set, which is taken as it comes; one with a
+            method `begin_epoch` is told which epoch it is.
         training: `Training`.
         seed: Integer.
         backup: `EpochBackup`.
@@ -135,7 +140,10 @@ def _in_order(
 ) -> tuple[Any, Any, dict[str, Any]]:
     """Inputs, targets and arguments for `fit`."""
     if not isinstance(data, tuple):
-        return data, None, {}
+        has_orders = hasattr(data, "begin_epoch")
+        callbacks = [OrderOfEpoch(data)] if has_orders else []
+        # Keras would shuffle the batches of a `PyDataset`.
+        return data, None, {"callbacks": callbacks, "shuffle": False}
     x, y = data
     options = {"batch_size": batch_size}
     if isinstance(model, kz.baselines.DeepEnsemble):

@@ -1,11 +1,10 @@
-import random
-
 import keras
 import numpy as np
 import pytest
 
-from keras_zigzag.benchmark import image_batches
+from keras_zigzag.benchmark import Training, image_batches
 from keras_zigzag.benchmark.image_batches import ImageBatches
+from keras_zigzag.benchmark.training import EpochBackup, train
 
 VARIABLE = "SOME_DIR"
 
@@ -41,22 +40,49 @@ def test_images_in_order(paths):
 def test_targets_stay_with_their_images(paths):
     ages = np.arange(7.0) * 10
     batches = ImageBatches(
-        paths, ages, image_size=4, batch_size=3, shuffle=True
+        paths, ages, image_size=4, batch_size=3, shuffle_seed=3
     )
     for index in range(3):
         x, y = batches[index]
         np.testing.assert_array_equal(x[:, 0, 0, 0], y)
 
 
-def test_each_epoch_has_an_order_that_follows_the_seed(paths):
-    batches = ImageBatches(paths, image_size=4, batch_size=7, shuffle=True)
+def test_the_order_depends_on_seed_and_epoch_alone(paths):
+    options = {"image_size": 4, "batch_size": 3}
+    batches = ImageBatches(paths, shuffle_seed=3, **options)
     orders = []
-    for seed in (3, 4, 3):
-        random.seed(seed)
-        batches.on_epoch_begin()
+    for epoch in (0, 1, 0):
+        batches.begin_epoch(epoch)
         orders.append(values(batches))
     assert orders[0] == orders[2] != orders[1]
     assert sorted(orders[0]) == sorted(orders[1])
+    batches.on_epoch_end()
+    assert values(batches) == orders[1]
+    other = ImageBatches(paths, shuffle_seed=4, **options)
+    assert values(other) != orders[0]
+
+
+def test_training_that_goes_on_has_the_same_orders(paths, tmp_path):
+    def trained(epochs, name):
+        keras.utils.set_random_seed(0)
+        layers = [keras.layers.Flatten(), keras.layers.Dense(1)]
+        model = keras.Sequential([keras.Input((4, 4, 3)), *layers])
+        model.compile(keras.optimizers.SGD(1e-6), "mse")
+        training = Training(epochs, 3, keras.optimizers.SGD, "mse")
+        data = ImageBatches(
+            paths,
+            np.arange(7, dtype="float32"),
+            image_size=4,
+            batch_size=3,
+            shuffle_seed=0,
+        )
+        backup = EpochBackup(tmp_path / f"{name}.npz", "")
+        train(model, data, training, 0, backup)
+        return model.layers[-1].kernel.numpy()
+
+    at_once = trained(4, "at_once")
+    assert not np.array_equal(trained(2, "twice"), at_once)
+    np.testing.assert_array_equal(trained(4, "twice"), at_once)
 
 
 def test_aspect_ratio_is_kept(tmp_path):
@@ -75,7 +101,7 @@ def test_a_model_is_trained_on_them(paths):
     model.compile("sgd", "mae", run_eagerly=True)
     ages = np.zeros(7)
     model.fit(
-        ImageBatches(paths, ages, image_size=4, batch_size=4, shuffle=True),
+        ImageBatches(paths, ages, image_size=4, batch_size=4, shuffle_seed=3),
         verbose=0,
     )
     assert np.isfinite(model.layers[-1].kernel.numpy()).all()

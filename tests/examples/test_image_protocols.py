@@ -1,16 +1,30 @@
 """The protocols of images in folders, on folders of a few small ones."""
 
+from dataclasses import replace
+
 import keras
 import numpy as np
 import pytest
 
 from keras_zigzag.benchmark.recipes import Recipe
 from keras_zigzag.benchmark.scoring import metrics_of, scores_of
+from keras_zigzag.benchmark.training import EpochBackup, train
 from tests.examples.protocol_files import assert_all_methods, load_file
 
 pytestmark = pytest.mark.backend("tensorflow")
 SIZE = 32
 NUM_CLASSES = 3
+SOME_METHODS = (
+    "MCDropout",
+    "DeepEnsemble",
+    "AutoencoderError",
+    "OrthonormalCertificates",
+    "SNGP",
+)
+
+
+def slow(name):
+    return pytest.param(name, marks=pytest.mark.slow)
 
 
 def save_images(folder, names, seed=0):
@@ -21,12 +35,13 @@ def save_images(folder, names, seed=0):
         keras.utils.save_img(folder / name, noise, scale=False)
 
 
-def run(protocol, name):
-    """What a method is worth that is trained for one epoch."""
-    data = protocol.load(0)
+def run(protocol, name, folder):
+    """What a method is worth that is trained for a few epochs."""
+    data, training = protocol.load(0), protocol.training
     recipe = Recipe(protocol, protocol.all_variants()[name])
     trainee = recipe.trainee(data)
-    trainee.fit(data.train, verbose=0)
+    backup = EpochBackup(folder / "backup.npz", "")
+    train(trainee, data.train, training, 0, backup)
     model = recipe.finished(trainee, data)
     scores = scores_of(model, data, protocol.task, batch_size=8)
     return metrics_of(scores, protocol.task)
@@ -54,7 +69,8 @@ def test_imagenet_data(imagenet):
     data, other = protocol.load(0), protocol.load(1)
     sizes = [len(one.paths) for one in (data.train, data.validation, data.test)]
     assert sizes == [18, 6, 9]
-    assert data.train.shuffle and not data.validation.shuffle
+    assert [data.train.shuffle_seed, other.train.shuffle_seed] == [0, 1]
+    assert data.validation.shuffle_seed is data.test.shuffle_seed is None
     assert not set(data.train.paths) & set(data.validation.paths)
     assert set(data.validation.paths) != set(other.validation.paths)
     assert len(data.ood["imagenet_o"].paths) == 2
@@ -74,18 +90,25 @@ def test_imagenet_quick_all_methods(imagenet):
     assert_all_methods(imagenet.protocols(quick=True)[0])
 
 
-def test_imagenet_quick_runs_from_end_to_end(imagenet):
-    report = run(imagenet.protocols(quick=True)[0], "ZigZagModel")
+@pytest.mark.parametrize(
+    "name", ["ZigZagModel", slow("TemperatureScaling"), slow("BatchEnsemble")]
+)
+def test_imagenet_quick_runs_from_end_to_end(imagenet, name, tmp_path):
+    report = run(imagenet.protocols(quick=True)[0], name, tmp_path)
     assert 0 <= report["accuracy"] <= 1
     assert 0 <= report["imagenet_o_roc_auc"] <= 1
 
 
 @pytest.mark.slow
-def test_imagenet_resnet50_runs_from_end_to_end(imagenet):
+def test_imagenet_resnet50_runs_from_end_to_end(imagenet, tmp_path):
     (protocol,) = imagenet.protocols(quick=False)
+    protocol = replace(
+        protocol,
+        training=replace(protocol.training, epochs=1, learning_rates=None),
+    )
     base = protocol.build()
     assert any(layer.name == "conv5_block3_out" for layer in base.layers)
-    report = run(protocol, "SingleModel")
+    report = run(protocol, "SingleModel", tmp_path)
     assert 0 <= report["imagenet_o_roc_auc"] <= 1
 
 
@@ -163,10 +186,10 @@ def test_age_quick_all_methods(age):
 
 @pytest.mark.parametrize(
     "name",
-    ["ZigZagModel", pytest.param("MCDropout", marks=pytest.mark.slow)],
+    ["ZigZagModel", *map(slow, SOME_METHODS)],
 )
-def test_age_quick_runs_from_end_to_end(age, name):
-    report = run(age.protocols(quick=True)[0], name)
+def test_age_quick_runs_from_end_to_end(age, name, tmp_path):
+    report = run(age.protocols(quick=True)[0], name, tmp_path)
     assert report["mae"] > 0
     assert 0 <= report["icartoonface_roc_auc"] <= 1
 
