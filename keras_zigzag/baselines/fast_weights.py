@@ -39,7 +39,9 @@ class FastWeights(keras.layers.Layer):
 
     The batch holds the samples of all members, one member after the other.
     They go through the shared kernel together, in one operation:
-    `((x ∘ rᵢ) W) ∘ sᵢ + bᵢ` (section 3 of the paper).
+    `((x ∘ rᵢ) W) ∘ sᵢ + bᵢ` (section 3 of the paper). At inference the kernels
+    of convolutions, which are small beside their inputs, are multiplied
+    instead.
 
     A constraint of the bias holds for that of each member, and its regulariser
     counts as the mean over the members. That of the kernel sees `W`.
@@ -74,6 +76,8 @@ class FastWeights(keras.layers.Layer):
         self.layer = _without_bias(layer)
         self.activation = layer.activation
         self._axis = feature_axis(layer)
+        is_convolution = hasattr(layer, "convolution_op")
+        self._can_multiply_kernel = is_convolution and layer.groups == 1
 
     def build(self, input_shape: Any) -> None:
         self.layer.build(input_shape)
@@ -90,11 +94,12 @@ class FastWeights(keras.layers.Layer):
             self.bias = self._biases(outputs[self._axis])
         self.built = True
 
-    def call(self, inputs: Tensor) -> Tensor:
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         inputs = self._by_member(inputs)
-        inputs = inputs * self._spread(self.input_weights, inputs)
-        outputs = self._by_member(self.layer(self._joined(inputs)))
-        outputs = outputs * self._spread(self.output_weights, outputs)
+        if self._can_multiply_kernel and not training:
+            outputs = self._through_kernels(inputs)
+        else:
+            outputs = self._through_shared_kernel(inputs)
         if self.bias is not None:
             outputs = outputs + self._spread(self.bias, outputs)
         return self.activation(self._joined(outputs))
@@ -162,6 +167,24 @@ class FastWeights(keras.layers.Layer):
             regularizer=regularizer and _mean_over_members(regularizer),
             constraint=constraint and _for_each_member(constraint),
         )
+
+    def _through_shared_kernel(self, inputs: Tensor) -> Tensor:
+        inputs = inputs * self._spread(self.input_weights, inputs)
+        outputs = self._by_member(self.layer(self._joined(inputs)))
+        return outputs * self._spread(self.output_weights, outputs)
+
+    def _through_kernels(self, inputs: Tensor) -> Tensor:
+        outputs = []
+        for member in range(self.num_members):
+            factor = ops.outer(
+                self.input_weights[member], self.output_weights[member]
+            )
+            outputs.append(
+                self.layer.convolution_op(
+                    inputs[member], self.layer.kernel * factor
+                )
+            )
+        return ops.stack(outputs)
 
     def _by_member(self, tensor: Tensor) -> Tensor:
         shape = list(ops.shape(tensor))[1:]
