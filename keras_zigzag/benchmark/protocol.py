@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import keras
@@ -93,14 +94,37 @@ class Variant:
 
     Args:
         method: String. Name of a class, as in `keras_zigzag.methods()`.
-        options: Dictionary of arguments of its `from_model`. Defaults to none.
+        options: Dictionary of arguments of its `from_model`. A
+            `functools.partial` stands for what it returns, made anew for each
+            model: a prior learns the sizes of its model. Defaults to none.
+        inference: Dictionary of further arguments, which make no difference
+            to the training or to the weights. Variants that follow each other
+            and differ in these alone are trained once. Defaults to none.
+
+    Example:
+
+    ```python
+    variants = {
+        "ZigZag": Variant("ZigZagModel"),
+        "ZigZag, l1": Variant("ZigZagModel", inference={"distance": "l1"}),
+    }
+    ```
     """
 
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    inference: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_known("method", self.method, kz.methods())
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All arguments of `from_model`, what a `partial` returns new."""
+        return {
+            name: value() if isinstance(value, partial) else value
+            for name, value in {**self.options, **self.inference}.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -168,9 +192,9 @@ class Protocol:
                 if self.task in method.tasks
             }
         return {
-            label: Variant(
-                variant.method,
-                {
+            label: replace(
+                variant,
+                options={
                     **OF_SAMPLES.get(variant.method, {}),
                     **self.options.get(variant.method, {}),
                     **variant.options,
@@ -192,11 +216,19 @@ class Protocol:
             check_known("method", label, variants)
         return {label: variants[label] for label in labels}
 
+    def trained_as(self, label: str) -> str:
+        """The first label whose training is that of this one."""
+        trained = {
+            name: (variant.method, _plain(variant.options))
+            for name, variant in self.all_variants().items()
+        }
+        return next(n for n, one in trained.items() if one == trained[label])
+
     def settings_of(self, variant: Variant) -> dict[str, Any]:
         """Everything that decides about the results but the seed."""
         return {
             "class": variant.method,
-            "options": _plain(dict(variant.options)),
+            "options": _plain({**variant.options, **variant.inference}),
             "training": self.training.settings(),
             **_plain(dict(self.settings)),
         }
@@ -229,4 +261,6 @@ def _plain(value: Any) -> Any:
         return value
     if hasattr(value, "item"):
         return value.item()
+    if isinstance(value, partial):
+        return {value.func.__name__: _plain(value.keywords)}
     return _plain(keras.saving.serialize_keras_object(value))

@@ -67,7 +67,7 @@ class Recipe:
 
     def _of(self, base: keras.Model) -> kz.UncertaintyModel:
         method = kz.methods()[self.variant.method].model
-        arguments = {"task": self.protocol.task, **self.variant.options}
+        arguments = {"task": self.protocol.task, **self.variant.arguments}
         return method.from_model(base, **arguments)
 
     def _loss(self) -> str | None:

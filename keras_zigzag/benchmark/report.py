@@ -23,7 +23,8 @@ the single model, medians of runs measured in turn with it; Simple is the share
 of the layers of a method's model that the base model does not have. Of each
 other column the best is **bold** and the second best is _underlined_. PR-AUC is
 the area by trapezoids, as in the paper. The uncertainty of a method is its own;
-a row "entropy" scores the same network by the entropy of its prediction.
+a row "entropy" scores the same network by the entropy of its prediction; of
+variants that differ in nothing else the first one has it.
 
 A run counts as failed if it ended in an error, if its accuracy is more than
 {ACCURACY_BELOW:g} below the mean of the single models that trained, or if its

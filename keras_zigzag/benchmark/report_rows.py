@@ -95,18 +95,19 @@ def rows_of(results: Sequence[Results]) -> list[Row]:
     classes = {run.method: run.class_name for run in runs}
     known = list(kz.methods())
     order = [*known, *classes.values()]
-    rows = []
+    rows: list[Row] = []
     for label in sorted(classes, key=lambda name: order.index(classes[name])):
         by_protocol = {
             result.name: [run for run in result.runs if run.method == label]
             for result in results
         }
         row = Row(label, classes[label], by_protocol)
-        rows += [row, *_entropy_rows(row)]
+        rows += [row, *_entropy_rows(row, rows)]
     return rows
 
 
-def _entropy_rows(row: Row) -> list[Row]:
+def _entropy_rows(row: Row, known: Sequence[Row]) -> list[Row]:
+    """None if another variant of the same network has it already."""
     if not any(run.entropy_metrics for run in row.every):
         return []
     by_entropy = with_runs(
@@ -115,8 +116,14 @@ def _entropy_rows(row: Row) -> list[Row]:
             run, metrics=run.entropy_metrics, missing={}, cost={}
         ),
     )
+    if any(_numbers(by_entropy) == _numbers(one) for one in known):
+        return []
     label = row.label + ENTROPY + " of y0" * (row.class_name == ZIGZAG)
     return [dataclasses.replace(by_entropy, label=label, is_main=False)]
+
+
+def _numbers(row: Row) -> list[tuple[str, int, Mapping[str, float]]]:
+    return [(run.protocol, run.seed, run.metrics) for run in row.every]
 
 
 def with_runs(row: Row, change: Callable[[Run], Run]) -> Row:
@@ -125,9 +132,9 @@ def with_runs(row: Row, change: Callable[[Run], Run]) -> Row:
 
 
 def find(rows: Iterable[Row], class_name: str) -> Row | None:
-    """The row of a class, under its own name rather than another label."""
+    """The row of a class: under its name, else with the fewest options."""
     rows = [r for r in rows if r.is_main and r.class_name == class_name]
-    rows.sort(key=lambda row: row.label != class_name)
+    rows.sort(key=lambda r: (r.label != class_name, len(r.every[0].options)))
     return rows[0] if rows else None
 
 

@@ -23,6 +23,7 @@ class Run:
         by_samples: Dictionary from numbers of samples to metrics.
         cost: Dictionary of the cost columns.
         failure: String. Why it does not count; `""` if it does.
+        options: Dictionary of what is not as the class has it.
     """
 
     protocol: str
@@ -35,6 +36,7 @@ class Run:
     by_samples: Mapping[str, Mapping[str, float]]
     cost: Mapping[str, Any]
     failure: str = ""
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> "Run":
@@ -52,6 +54,7 @@ class Run:
             },
             cost=line.get("cost") or {},
             failure=line.get("error") or "",
+            options=(line.get("settings") or {}).get("options") or {},
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import functools
 import traceback
@@ -81,12 +82,16 @@ def run(
     left = [pair for pair in wanted if not _is_done(records, pair)]
     shown = _progress(protocol, left, progress)
     load = functools.lru_cache(maxsize=1)(protocol.load)
-    for label, seed in left:
-        one = _Run(protocol, label, variants[label], seed, out, shown)
-        record = one.record(load, _measured(records, label))
+    runs = [
+        _Run(protocol, label, variants[label], seed, out, shown)
+        for label, seed in left
+    ]
+    for number, one in enumerate(runs, start=1):
+        record = one.record(load, _measured(records, one.label))
         results.append_record(path, record)
-        one.clean()
-        records[label, seed] = record
+        records[one.label, one.seed] = record
+        if not any(one.trains_as(other) for other in runs[number:]):
+            one.clean()
     return [records[pair] for pair in wanted]
 
 
@@ -108,10 +113,8 @@ class _Run:
         self.seed = seed
         self.progress = progress
         self.settings = protocol.settings_of(variant)
-        digest = results.digest_of([self.settings, results.versions()])
         self.scores_path = results.scores_path(out, protocol.name, label, seed)
-        backups = out / "backups" / protocol.name
-        self.backup = EpochBackup(backups / self.scores_path.name, digest)
+        self.backup = self._backup(out)
 
     def record(self, load: Any, costs: dict[str, Any]) -> results.Record:
         """The line of this run, whether it went well or not.
@@ -133,9 +136,24 @@ class _Run:
         self._tell_end(found)
         return self._header() | found
 
+    def trains_as(self, other: _Run) -> bool:
+        """Whether the other one goes on from the end of this training."""
+        return self.backup.path == other.backup.path
+
     def clean(self) -> None:
         """Once the line is written, the backup has done its service."""
         self.backup.delete()
+
+    def _backup(self, out: Path) -> EpochBackup:
+        """One for all variants with this training, as its end is theirs."""
+        trained = dataclasses.replace(self.variant, inference={})
+        settings = self.protocol.settings_of(trained)
+        label = self.protocol.trained_as(self.label)
+        name = results.scores_path(out, "", label, self.seed).name
+        return EpochBackup(
+            out / "backups" / self.protocol.name / name,
+            results.digest_of([settings, results.versions()]),
+        )
 
     def _results(self, data: Data, costs: dict[str, Any]) -> results.Record:
         keras.utils.clear_session()

@@ -6,6 +6,7 @@ from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_header import in_words, made_with
 from keras_zigzag.benchmark.report_noise import seed_table
 from keras_zigzag.benchmark.report_paper import NOTE, paper_table
+from keras_zigzag.benchmark.report_rows import find
 from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import sections
 from keras_zigzag.benchmark.report_tables import (
@@ -167,6 +168,43 @@ def test_two_samples(section):
 def test_two_samples_without_sampling_methods(tmp_path):
     section = _section(tmp_path, [line("SingleModel")])
     assert two_sample_table(section.rows, section.measures) is None
+
+
+def _variant(label, options, entropy):
+    return line(
+        label,
+        metrics=_metrics(0.9, 0.8, 0.7),
+        entropy_metrics=_metrics(0.9, 0.8, entropy),
+        settings={"options": options},
+    ) | {"class": "ZigZagModel"}
+
+
+def test_the_reference_is_the_variant_with_no_options(tmp_path):
+    lines = [
+        _variant("sampled", {"passes": "sampled"}, 0.6),
+        _variant("default", {}, 0.7),
+    ]
+    rows = _section(tmp_path, lines).rows
+    assert find(rows, "ZigZagModel").label == "default"
+    own_name = line("ZigZagModel", settings={"options": {"seed": 0}})
+    (tmp_path / "own").mkdir()
+    rows = _section(tmp_path / "own", [*lines, own_name]).rows
+    assert find(rows, "ZigZagModel").label == "ZigZagModel"
+
+
+def test_the_entropy_of_one_network_is_shown_once(tmp_path):
+    lines = [
+        _variant("default", {}, 0.7),
+        _variant("l1", {"distance": "l1"}, 0.7),
+        _variant("sampled", {"passes": "sampled"}, 0.6),
+    ]
+    assert [row.label for row in _section(tmp_path, lines).rows] == [
+        "default",
+        "default, entropy of y0",
+        "l1",
+        "sampled",
+        "sampled, entropy of y0",
+    ]
 
 
 def test_all_runs_failed(tmp_path):

@@ -1,5 +1,6 @@
 """Experiments that are stopped, go on, fail, and are merged."""
 
+import functools
 import json
 import os
 import random
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 
 import keras_zigzag as kz
-from keras_zigzag.benchmark import run, runner
+from keras_zigzag.benchmark import Variant, run, runner
 from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.results import read_records
+from keras_zigzag.priors import OneHotPrior
 from tests.benchmark import tiny_protocol
 
 pytestmark = pytest.mark.one_quick_on("jax", "torch")
@@ -182,6 +184,35 @@ def test_costs_are_relative_to_the_single_model(tmp_path):
     median, low, high = cost["training_time"]
     assert 0 < low <= median <= high
     assert cost["fit_seconds"] > 0
+
+
+def test_what_differs_in_inference_alone_is_trained_once(tmp_path, monkeypatch):
+    inference = [
+        {"distance": "l1"},
+        {"prior": functools.partial(OneHotPrior, feedback="soft")},
+        {"num_passes": 3},
+    ]
+    variants = {"ZigZag": Variant("ZigZagModel")} | {
+        str(number): Variant("ZigZagModel", inference=one)
+        for number, one in enumerate(inference)
+    }
+    protocol = tiny_protocol.make(variants=variants, epochs=2)
+    alone = [
+        run(protocol, label, 1, tmp_path / label, progress=False)[0]
+        for label in variants
+    ]
+    assert len({str(one["metrics"]) for one in alone}) > 1
+    saved = []
+    save = runner.EpochBackup.save
+    monkeypatch.setattr(
+        runner.EpochBackup, "save", lambda *a: saved.append(1) or save(*a)
+    )
+    together = run(protocol, seeds=1, out=tmp_path, progress=False)
+    assert numbers(together) == numbers(alone)
+    assert len(saved) == 2
+    assert not list((tmp_path / "backups").rglob("*.npz"))
+    options = [one["settings"]["options"] for one in together]
+    assert options[2] == {"prior": {"OneHotPrior": {"feedback": "soft"}}}
 
 
 def test_results_of_other_settings_are_refused(tmp_path):
