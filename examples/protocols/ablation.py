@@ -39,7 +39,7 @@ TRAINED = {
     "regression": {
         "no presence": {"prior": partial(ValuePrior, presence=False)},
         # The targets are standardised, which the notebook's are not.
-        "blank −100": {
+        "blank of -100": {
             "prior": partial(ValuePrior, presence=False, blank=-100.0)
         },
     },

@@ -106,6 +106,12 @@ class Section:
             key = "prediction_rejection_ratio"
         return [metric(key), *self.detections]
 
+    @property
+    def tested_over_runs(self) -> list[Measure]:
+        """What has a mean over seeds or sets: the errors besides."""
+        errors = [m for m in self.quality if m.key in ("accuracy", "mae")]
+        return [*errors, *self.tested]
+
     @functools.cached_property
     def scores(self) -> tuple[int, dict[str, Scores]]:
         """Of the first protocol, the seed and the scores by label."""
@@ -187,7 +193,7 @@ class Section:
                 yield f"{heading} test samples", drawn
 
     def _tested_over(self, pairs: str, reference: Row) -> Table | None:
-        table = seed_table(self.rows, self.tested, reference)
+        table = seed_table(self.rows, self.tested_over_runs, reference)
         if table is None:
             return None
         num = len(self.results) if self.is_group else len(self.seeds)

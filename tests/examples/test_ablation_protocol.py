@@ -165,7 +165,7 @@ def test_the_middle_of_the_resnet_begins_its_second_block(ablation):
 def test_a_report_of_two_variants(ablation, task, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "costs_of", lambda *arguments: {"size": 1})
     protocol = ablation.make(base(task), task, layers=(2, 3))
-    labels = ["ZigZag, sampled", "ZigZag, three passes", "ZigZag"]
+    labels = ["ZigZag, sampled", "ZigZag", "ZigZag, three passes"]
     records = run(protocol, labels, 2, tmp_path, progress=False)
     assert [one["error"] for one in records] == [None] * 6
     ood = {"classification": "held_out", "regression": "next"}[task]
@@ -173,6 +173,9 @@ def test_a_report_of_two_variants(ablation, task, tmp_path, monkeypatch):
     text = report(tmp_path).read_text()
     assert "### Against ZigZag, over the seeds" in text
     assert "Against ZigZag, sampled" not in text
+    # The entropy of one network is there once.
+    assert ("ZigZag, entropy of y0" in text) == (task == "classification")
+    assert "ZigZag, three passes, entropy" not in text
     (against,) = [
         part
         for part in text.split("### ")
