@@ -101,6 +101,9 @@ class Variant:
             to the training or to the weights. Variants that follow each other
             and differ in these alone are trained once. Defaults to none.
 
+    Raises:
+        ValueError: If the method is unknown, or an argument is a prior.
+
     Example:
 
     ```python
@@ -117,6 +120,14 @@ class Variant:
 
     def __post_init__(self) -> None:
         check_known("method", self.method, kz.methods())
+        for name, value in {**self.options, **self.inference}.items():
+            if isinstance(value, keras.layers.Layer):
+                kind = type(value).__name__
+                raise ValueError(
+                    "Models of several seeds cannot share a layer or a prior. "
+                    f"Give `functools.partial({kind}, …)`, of which each gets "
+                    f"its own. Received: {name}={value!r}"
+                )
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -287,6 +287,15 @@ def test_bad_protocols(changes, message):
         tiny_protocol.make(**changes)
 
 
+def test_a_prior_is_made_anew_for_each_model():
+    with pytest.raises(ValueError, match="partial.OneHotPrior, …."):
+        Variant("ZigZagModel", inference={"prior": OneHotPrior()})
+    make = functools.partial(OneHotPrior, presence=False)
+    variant = Variant("ZigZagModel", {"prior": make})
+    first, second = (variant.arguments["prior"] for _ in range(2))
+    assert first is not second and not first.presence
+
+
 def test_one_learning_rate_for_each_epoch():
     with pytest.raises(ValueError, match="2 learning rates and epochs=3"):
         tiny_protocol.Training(3, 8, None, "mse", learning_rates=[0.1, 0.01])
