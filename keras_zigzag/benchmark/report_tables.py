@@ -139,8 +139,20 @@ def number(estimate: Estimate) -> str:
         return tables.MISSING
     text = digits(estimate.mean, estimate.mean)
     if estimate.std is not None:
-        text += f" ± {digits(estimate.std, estimate.mean)}"
+        text += f" ± {deviation(estimate.std, estimate.mean)}"
     return text
+
+
+def deviation(value: float, mean: float) -> str:
+    """As many decimals as the mean has, or that there are more of them."""
+    text = digits(mean, mean)
+    if "e" in text:
+        return digits(value, mean)
+    decimals = len(text.partition(".")[2])
+    step = 10.0**-decimals
+    if 0 < value < step / 2:
+        return f"<{step:.{decimals}f}"
+    return f"{value:.{decimals}f}"
 
 
 def digits(value: float, like: float | None = None) -> str:

@@ -10,6 +10,7 @@ from keras_zigzag.benchmark.report_rows import find
 from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import sections
 from keras_zigzag.benchmark.report_tables import (
+    deviation,
     deviations_table,
     digits,
     main_table,
@@ -422,3 +423,17 @@ def test_header_says_that_nothing_was_judged(tmp_path):
 )
 def test_settings_in_words(value, text):
     assert in_words(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "mean", "text"),
+    [
+        (0.0123, 0.95, "0.012"),
+        (0.000636, 0.99, "0.001"),
+        (0.00007, 0.983, "<0.001"),
+        (0.0, 0.983, "0.000"),
+        (0.25, 45.67, "0.25"),
+    ],
+)
+def test_deviations_have_the_decimals_of_the_mean(value, mean, text):
+    assert deviation(value, mean) == text
