@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import shlex
 import sys
 from collections.abc import Sequence
@@ -79,6 +80,8 @@ def run_command(options: argparse.Namespace, given: Protocols | None) -> int:
         keras.config.set_dtype_policy(options.dtype)
     failed = []
     for protocol in find(options.quick):
+        if options.jit_compile:
+            protocol = compiled(protocol)
         records = run(
             protocol,
             options.methods,
@@ -95,6 +98,12 @@ def run_command(options: argparse.Namespace, given: Protocols | None) -> int:
         )
     print(f"The results are in {options.out}.")
     return 1 if failed else 0
+
+
+def compiled(protocol: Protocol) -> Protocol:
+    """The same experiment, with steps that XLA compiles."""
+    training = dataclasses.replace(protocol.training, jit_compile=True)
+    return dataclasses.replace(protocol, training=training)
 
 
 def report_command(options: argparse.Namespace, given: Protocols | None) -> int:
@@ -156,6 +165,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--merge",
         action="store_true",
         help="beside results of other versions or settings",
+    )
+    parser.add_argument(
+        "--jit-compile", action="store_true", help="compile all steps by XLA"
     )
     parser.add_argument(
         "--dtype", help="policy of all layers, as mixed_bfloat16"

@@ -1,6 +1,14 @@
-"""Data sets of `tensorflow_datasets`, and how they are split."""
+"""Data sets of `tensorflow_datasets`, and how they are split.
 
+    python -m keras_zigzag.benchmark.datasets mnist cifar10 --to arrays
+
+writes them as arrays, for a machine without TensorFlow, on which the folder
+`arrays` is the `TFDS_DATA_DIR`.
+"""
+
+import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +42,9 @@ def is_prepared(name: str, data_dir: str | Path | None = None) -> bool:
         name: String, such as `"svhn_cropped"`.
         data_dir: See `tfds_folder`. Defaults to `None`.
     """
-    folder = tfds_folder(data_dir) / name
-    return any(folder.glob("**/dataset_info.json"))
+    folder = tfds_folder(data_dir)
+    prepared = folder.glob(f"{name}/**/dataset_info.json")
+    return any(prepared) or any(folder.glob(f"{name}-*.npz"))
 
 
 def load_tfds(
@@ -45,6 +54,8 @@ def load_tfds(
     download: bool | None = None,
 ) -> Pair:
     """Inputs and targets of one split of a data set, as arrays.
+
+    What `write_arrays` has left is read without TensorFlow.
 
     Args:
         name: String. Name of the data set in `tensorflow_datasets`.
@@ -69,9 +80,41 @@ def load_tfds(
     x.shape     # (10000, 28, 28, 1)
     ```
     """
+    arrays = _arrays_path(tfds_folder(data_dir), name, split)
+    if arrays.is_file():
+        with np.load(arrays) as file:
+            return file["x"], file["y"]
     loaded = _loaded(name, split, data_dir, download, batch_size=-1)
     x, y = import_tfds().as_numpy(loaded)
     return x, y
+
+
+def write_arrays(
+    names: Sequence[str], to: str | Path, data_dir: str | Path | None = None
+) -> list[Path]:
+    """Writes data sets as arrays, one file for each split that is there.
+
+    Args:
+        names: Sequence of strings. See `load_tfds`.
+        to: Path of a folder, the `TFDS_DATA_DIR` of another machine.
+        data_dir: See `tfds_folder`. Defaults to `None`.
+
+    Returns:
+        List of paths.
+
+    Raises:
+        ImportError: If `tensorflow_datasets` is not installed.
+        FileNotFoundError: If a data set is not there.
+    """
+    written = []
+    for name in names:
+        loaded = _loaded(name, None, data_dir, None, batch_size=-1)
+        for split, (x, y) in import_tfds().as_numpy(loaded).items():
+            path = _arrays_path(Path(to), name, split)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.savez_compressed(path, x=x, y=y)
+            written.append(path)
+    return written
 
 
 def tfds_batches(
@@ -174,7 +217,7 @@ def split_validation(
 
 def _loaded(
     name: str,
-    split: str,
+    split: str | None,
     data_dir: str | Path | None,
     download: bool | None,
     **options: Any,
@@ -208,3 +251,23 @@ def _loaded(
 def _first_line(error: Exception) -> str:
     lines = str(error).splitlines() or [""]
     return f"{type(error).__name__}: {lines[0]}"
+
+
+def _arrays_path(folder: Path, name: str, split: str) -> Path:
+    return folder / f"{name}-{split}.npz"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m keras_zigzag.benchmark.datasets",
+        description="Data sets as arrays, for machines without TensorFlow.",
+    )
+    parser.add_argument("names", nargs="+", metavar="NAME")
+    parser.add_argument("--to", type=Path, required=True, help="a folder")
+    options = parser.parse_args(arguments)
+    for path in write_arrays(options.names, options.to):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -54,6 +54,8 @@ class Training:
         loss: String. Loss of the methods that have none of their own.
         learning_rates: Sequence of floats, one for each epoch, or `None` for
             that of the optimizer. Defaults to `None`.
+        jit_compile: Boolean or `"auto"`, as of `keras.Model.compile`.
+            Defaults to `"auto"`.
     """
 
     epochs: int
@@ -61,6 +63,7 @@ class Training:
     optimizer: Callable[[], keras.optimizers.Optimizer]
     loss: str
     learning_rates: Sequence[float] | None = None
+    jit_compile: bool | str = "auto"
 
     def __post_init__(self) -> None:
         checked_count("epochs", self.epochs)
@@ -78,7 +81,9 @@ class Training:
         config = optimizer.get_config()
         config.pop("name", None)
         rates = self.learning_rates
+        compiled = self.jit_compile
         return {
+            **({} if compiled == "auto" else {"jit_compile": compiled}),
             "epochs": self.epochs,
             "batch_size": self.batch_size,
             "optimizer": type(optimizer).__name__,
@@ -237,7 +242,9 @@ class Protocol:
 
     def settings_of(self, variant: Variant) -> dict[str, Any]:
         """Everything that decides about the results but the seed."""
+        policy = keras.config.dtype_policy().name
         return {
+            **({} if policy == "float32" else {"dtype": policy}),
             "class": variant.method,
             "options": _plain({**variant.options, **variant.inference}),
             "training": self.training.settings(),

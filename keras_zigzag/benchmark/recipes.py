@@ -45,7 +45,11 @@ class Recipe:
         if self.protocol.task == "regression" and hasattr(model, "adapt"):
             model.adapt(targets_of(data.train))
         training = self.protocol.training
-        model.compile(training.optimizer(), self._loss())
+        model.compile(
+            training.optimizer(),
+            self._loss(),
+            jit_compile=training.jit_compile,
+        )
         return model
 
     def unfinished(self, trainee: keras.Model) -> kz.UncertaintyModel:

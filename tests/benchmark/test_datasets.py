@@ -98,3 +98,29 @@ def test_batches_of_a_missing_data_set(tmp_path):
     pytest.importorskip("tensorflow_datasets")
     with pytest.raises(FileNotFoundError, match="imagenet2012"):
         datasets.tfds_batches("imagenet2012", "train", 8, 4, data_dir=tmp_path)
+
+
+def test_arrays_are_read_without_the_package(tmp_path, monkeypatch):
+    x, y = np.arange(12).reshape(3, 4), np.arange(3)
+    np.savez_compressed(tmp_path / "pond-test.npz", x=x, y=y)
+    monkeypatch.setitem(sys.modules, "tensorflow_datasets", None)
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
+    assert datasets.is_prepared("pond")
+    found = datasets.load_tfds("pond", "test")
+    np.testing.assert_array_equal(found[0], x)
+    np.testing.assert_array_equal(found[1], y)
+    with pytest.raises(ImportError, match="examples"):
+        datasets.load_tfds("pond", "train")
+
+
+@pytest.mark.skipif(
+    not datasets.is_prepared("svhn_cropped"), reason="SVHN is not prepared"
+)
+@pytest.mark.backend("tensorflow")
+def test_written_arrays_are_those_of_the_data_set(tmp_path, capsys):
+    datasets.main(["svhn_cropped", "--to", str(tmp_path)])
+    assert str(tmp_path / "svhn_cropped-test.npz") in capsys.readouterr().out
+    x, y = datasets.load_tfds("svhn_cropped", "test", tmp_path)
+    expected = datasets.load_tfds("svhn_cropped", "test")
+    np.testing.assert_array_equal(x, expected[0])
+    np.testing.assert_array_equal(y, expected[1])

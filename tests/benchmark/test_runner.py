@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 
@@ -323,3 +324,26 @@ def test_unknown_protocols_are_listed(capsys):
         main(arguments=["run", "mnits"])
     error = capsys.readouterr().err
     assert "'digits'" in error and "Received: 'mnits'" in error
+
+
+@pytest.mark.backend("tensorflow")
+def test_compiled_and_in_half_precision_are_other_settings(tmp_path):
+    arguments = ["--quick", "--seeds", "1", "--out", str(tmp_path)]
+    before = keras.config.dtype_policy().name
+
+    def run_with(method, *flags):
+        options = [*arguments, "--methods", method, *flags]
+        assert main(tiny_protocol.protocols, options) == 0
+        record = read_records(tmp_path / "tiny.jsonl", merge=True)[-1]
+        return record["settings"]
+
+    try:
+        settings = run_with("single", "--jit-compile")
+        assert settings["training"]["jit_compile"] is True
+        assert "dtype" not in settings
+        settings = run_with("dropout", "--dtype", "mixed_bfloat16")
+        assert settings["dtype"] == "mixed_bfloat16"
+        with pytest.raises(SystemExit):
+            run_with("single")
+    finally:
+        keras.config.set_dtype_policy(before)
