@@ -8,13 +8,11 @@ authors' notebook. SVHN is left out where it is not prepared.
 
 import sys
 import warnings
-from functools import partial
 
-import keras
 import numpy as np
-from lenet import build_lenet
+from lenet import APPENDIX, NOTEBOOK, NUM_VALIDATION, as_floats, make
 
-from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark import Data
 from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.datasets import (
     is_prepared,
@@ -25,20 +23,9 @@ from keras_zigzag.benchmark.datasets import (
 
 NUM_CLASSES = 10
 MEAN, STD = 0.1307, 0.3081  # of MNIST's pixels, on a scale of 0 to 1
-NUM_VALIDATION = 5_000
 LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue, ITU-R BT.601
 BORDER = 2  # pixels cut off SVHN's 32x32 on each side
-# The appendix does not say how large a batch is. At a rate of 1e-2 some
-# methods do not learn from small ones; from these all of them do.
-APPENDIX = {"epochs": 3, "batch_size": 1024, "learning_rate": 1e-2}
-NOTEBOOK = {"epochs": 5, "batch_size": 64, "learning_rate": 1e-3}
-QUICK_EPOCHS = 2
 QUICK_TRAIN, QUICK_TEST = 10_000, 5_000  # images
-OPTIONS = {
-    "MCDropout": {"layers": 2, "rate": 0.2},
-    "VariancePropagation": {"layers": 2, "rate": 0.2},
-    "Masksembles": {"layers": 2, "scale": 2.0},
-}
 
 
 def load(seed, quick):
@@ -73,44 +60,17 @@ def to_grey(images):
     return (inner @ np.array(LUMINANCE, "float32"))[..., np.newaxis]
 
 
-def as_floats(data, size=None):
-    x, y = data
-    return x[:size].astype("float32"), y[:size]
-
-
-def make(name, title, setting, quick, paper=""):
-    return Protocol(
-        name=name,
-        title=title,
-        task="classification",
-        load=partial(load, quick=quick),
-        build=partial(build_lenet, NUM_CLASSES, MEAN, STD),
-        training=Training(
-            epochs=QUICK_EPOCHS if quick else setting["epochs"],
-            batch_size=setting["batch_size"],
-            optimizer=partial(keras.optimizers.Adam, setting["learning_rate"]),
-            loss="sparse_categorical_crossentropy",
-        ),
-        options=OPTIONS,
-        settings={
-            "quick": quick,
-            "num_validation": NUM_VALIDATION,
-            "mean": MEAN,
-            "std": STD,
-        },
-        paper=paper,
-    )
-
-
 def protocols(quick):
     title = "MNIST → FashionMNIST, SVHN"
+    digits = load, NUM_CLASSES, MEAN, STD
     return [
-        make("mnist", title, APPENDIX, quick),
+        make("mnist", title, APPENDIX, quick, *digits),
         make(
             "mnist-notebook",
             f"{title} (notebook)",
             NOTEBOOK,
             quick,
+            *digits,
             paper="mnist-notebook",
         ),
     ]
