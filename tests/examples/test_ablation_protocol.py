@@ -135,7 +135,9 @@ def test_the_experiments(ablation, quick):
     [
         ("mnist", 9, "Dense", (50, 50)),
         ("mnist_split", 4, "Dense", (50, 50)),
-        ("cifar10", 9, "Conv2D", (3, 3, 64, 64)),
+        pytest.param(
+            "cifar10", 9, "Conv2D", (3, 3, 64, 64), marks=pytest.mark.slow
+        ),
         ("uci-yacht", 1, "Dense", (64, 64)),
     ],
 )
@@ -161,7 +163,13 @@ def test_the_middle_of_the_resnet_begins_its_second_block(ablation):
     assert layer.kernel.shape == (3, 3, 16, 32)
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "classification",
+        pytest.param("regression", marks=pytest.mark.slow),
+    ],
+)
 def test_a_report_of_two_variants(ablation, task, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "costs_of", lambda *arguments: {"size": 1})
     protocol = ablation.make(base(task), task, layers=(2, 3))
