@@ -138,7 +138,10 @@ def cost_figure(rows: Sequence[Row], measure: Measure) -> "Figure | None":
                 x, y.mean, y.std, markersize=5, elinewidth=0.8, **looks
             )
         _show_ratios(ax)
-        ax.set(xlabel=f"{title}, single model = 1", ylabel=measure.heading)
+        ax.set(
+            xlabel=f"{title}, single model = 1, log scale",
+            ylabel=measure.heading,
+        )
     if not handles:
         return None
     add_shared_legend(figure, handles)

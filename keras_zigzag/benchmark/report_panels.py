@@ -1,5 +1,6 @@
 """Figures of several panels, in which a method looks alike everywhere."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 WIDTH = 6.9  # inches, the width of a page's text
 LEGEND_LINE = 0.15  # inches
+LETTERS = 12  # of a label, in an inch
 LINESTYLES = ("-", "--")
 # Of another score of the same network, in the network's colour.
 OTHER_SCORE = ":"
@@ -89,6 +91,7 @@ def add_shared_legend(
 
 
 def shared_labels(figure: "Figure", xlabel: str, ylabel: str) -> None:
-    """One label for all panels of a grid."""
+    """One label for all panels of a grid, in lines that fit beside it."""
+    ylabel = textwrap.fill(ylabel, int(LETTERS * figure.get_figheight()))
     figure.supxlabel(xlabel, fontsize=LABEL_SIZE)
     figure.supylabel(ylabel, fontsize=LABEL_SIZE)

@@ -10,6 +10,7 @@ from matplotlib.image import imread
 from keras_zigzag.benchmark import report
 from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_figures import samples_figure
+from keras_zigzag.benchmark.report_panels import panels, shared_labels
 from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import sections
 from tests.benchmark.report_cases import (
@@ -107,6 +108,14 @@ def test_figures_are_there_and_not_blank(page):
         assert picture.shape[1] > 900
         assert np.mean(picture[..., :3] < 0.9) > 0.005
         assert len(np.unique(picture[..., 0])) > 50
+
+
+def test_a_long_label_fits_beside_its_panels():
+    figure, _ = panels(3, 4, 1.75)
+    shared_labels(figure, "x", "error, standard deviations of the targets")
+    figure.canvas.draw()
+    box = figure._supylabel.get_window_extent()
+    assert box.y0 >= 0 and box.y1 <= figure.bbox.height
 
 
 def test_latex(page):
