@@ -40,13 +40,15 @@ def main(
         Integer, 0 if all went well.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m keras_zigzag.benchmark",
+        prog="python -m keras_zigzag.benchmark" if protocols is None else None,
         description="Experiments that anyone can repeat.",
     )
     if protocols is None:
         commands = parser.add_subparsers(dest="command", required=True)
         running = commands.add_parser("run", help="train and evaluate")
-        running.add_argument("protocol", help="a name that `list` shows")
+        running.add_argument(
+            "protocol", help="a name that `list` shows, or a file"
+        )
         _add_report(commands)
         commands.add_parser("list", help="which experiments there are")
     else:
@@ -151,12 +153,17 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="METHOD",
         help="names, or all (the default)",
     )
-    parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help="how many")
+    parser.add_argument(
+        "--seeds", type=int, default=NUM_SEEDS, help="how many (3)"
+    )
     parser.add_argument(
         "--seed", type=int, nargs="+", help="these, instead of the first few"
     )
     parser.add_argument(
-        "--out", type=Path, default=Path(OUT), help="folder of the results"
+        "--out",
+        type=Path,
+        default=Path(OUT),
+        help="folder of the results (results)",
     )
     parser.add_argument(
         "--quick", action="store_true", help="minutes on two cores"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TextIO
 
 
@@ -42,6 +43,15 @@ class Progress:
         self._epoch = 0
         self._last = time.perf_counter()
         self._show("training")
+
+    def skipped(self, done: int, num: int, path: Path) -> None:
+        """Says of what is left out that it is, and how to have it again."""
+        if done:
+            self._write(
+                f"{self.title}: {done} of {num} runs are done already, in "
+                f"{path}; to do them again, take another folder.",
+                "\n",
+            )
 
     def epoch(self, done: int) -> None:
         """An epoch ended; epochs of a backup may be done from the start."""

@@ -74,6 +74,14 @@ class Training:
                 "There must be one learning rate for each epoch. Received: "
                 f"{len(rates)} learning rates and epochs={self.epochs}"
             )
+        made = isinstance(self.optimizer, keras.optimizers.Optimizer)
+        if made or not callable(self.optimizer):
+            raise ValueError(
+                "Each model needs an optimizer of its own: give a function "
+                "that makes one, as `keras.optimizers.Adam` or "
+                "`functools.partial(keras.optimizers.SGD, 0.1)`. Received: "
+                f"optimizer={self.optimizer!r}"
+            )
 
     def settings(self) -> dict[str, Any]:
         """What of it decides about the results, for JSON."""
@@ -153,7 +161,9 @@ class Protocol:
         task: `"classification"` or `"regression"`.
         load: Function of a seed that returns the `Data`.
         build: Function without arguments that returns a new base model, which
-            ends in a softmax or in values.
+            ends in a softmax, also for two classes, or in values. What is
+            done already is not done again because `load` or `build` changed:
+            take another folder then, or note the change in `settings`.
         training: `Training`.
         options: Dictionary from methods to arguments of their `from_model`,
             over the defaults: five samples, members or masks. Defaults to
@@ -191,6 +201,7 @@ class Protocol:
         if self.task not in TASKS:
             raise ValueError(
                 f"The task of a protocol must be one of {list(TASKS)}. "
+                "Two classes are a classification, by a softmax of two. "
                 f"Received: task={self.task!r}"
             )
         for name in self.options:

@@ -80,6 +80,28 @@ class Recipe:
         return self.protocol.training.loss
 
 
+def check_built_anew(protocol: Protocol) -> None:
+    """Raises a `ValueError` if base models share what is trained.
+
+    The second method would go on from where the first one ended.
+    """
+    try:
+        models = protocol.build(), protocol.build()
+    except Exception:
+        return  # Each run will note it as its failure.
+    first, second = (
+        {id(variable) for variable in model.trainable_variables}
+        for model in models
+    )
+    if models[0] is models[1] or first & second:
+        raise ValueError(
+            "`build` must return a new base model each time, since some "
+            "methods train it: make the layers inside the function. "
+            f"Received: a protocol {protocol.name!r} whose base models share "
+            "trainable weights"
+        )
+
+
 def targets_of(data: Any) -> np.ndarray:
     """All targets of `(x, y)` or of a data set."""
     if isinstance(data, tuple):

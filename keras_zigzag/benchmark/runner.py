@@ -15,7 +15,7 @@ import keras
 from keras_zigzag.benchmark import results
 from keras_zigzag.benchmark.progress import Progress
 from keras_zigzag.benchmark.protocol import Data, Protocol, Variant
-from keras_zigzag.benchmark.recipes import Recipe
+from keras_zigzag.benchmark.recipes import Recipe, check_built_anew
 from keras_zigzag.benchmark.run_costs import costs_of
 from keras_zigzag.benchmark.scoring import (
     Scores,
@@ -60,8 +60,9 @@ def run(
         List of dictionaries, the lines of these methods and seeds.
 
     Raises:
-        ValueError: If a method is unknown or not defined for the task, or the
-            file holds results of other versions or settings.
+        ValueError: If a method is unknown or not defined for the task, the
+            file holds results of other versions or settings, or the base
+            models of the protocol share weights.
         OSError: If nothing can be written. What is done is kept.
 
     Example:
@@ -81,6 +82,10 @@ def run(
     records = _records(path, merge, protocol, variants)
     left = [pair for pair in wanted if not _is_done(records, pair)]
     shown = _progress(protocol, left, progress)
+    if shown is not None:
+        shown.skipped(len(wanted) - len(left), len(wanted), path)
+    if left:
+        check_built_anew(protocol)
     load = functools.lru_cache(maxsize=1)(protocol.load)
     runs = [
         _Run(protocol, label, variants[label], seed, out, shown)
@@ -222,7 +227,7 @@ class _Run:
         if self.progress is None:
             return
         if found["error"] is not None:
-            self.progress.end(f"failed: {found['error']}")
+            self.progress.end(f"failed: {found['error'].rstrip('.')}")
             return
         name = "accuracy" if "accuracy" in found["metrics"] else "mae"
         value = found["metrics"].get(name, float("nan"))

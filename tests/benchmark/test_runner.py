@@ -17,6 +17,7 @@ import pytest
 import keras_zigzag as kz
 from keras_zigzag.benchmark import Variant, run, runner
 from keras_zigzag.benchmark.__main__ import main
+from keras_zigzag.benchmark.recipes import check_built_anew
 from keras_zigzag.benchmark.results import read_records
 from keras_zigzag.priors import OneHotPrior
 from tests.benchmark import tiny_protocol
@@ -116,6 +117,53 @@ def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "train", None)
     again = run(protocol, "SingleModel", 1, tmp_path, progress=False)
     assert again == first
+
+
+def test_what_is_skipped_is_told(tmp_path, monkeypatch, capsys):
+    protocol = tiny_protocol.make(epochs=1)
+    run(protocol, "SingleModel", 1, tmp_path)
+    assert "done already" not in capsys.readouterr().err
+    monkeypatch.setattr(runner, "train", None)
+    run(protocol, "SingleModel", 1, tmp_path)
+    assert "1 of 1 runs are done already" in capsys.readouterr().err
+
+
+def _of_the_same_layers():
+    inputs = keras.Input((4,))
+    hidden = keras.layers.Dense(8)
+    head = keras.layers.Dense(2, activation="softmax")
+    return lambda: keras.Model(inputs, head(hidden(inputs)))
+
+
+@pytest.mark.parametrize("same", ["model", "layers"])
+def test_base_models_that_share_weights_are_refused(same, tmp_path):
+    build = _of_the_same_layers()
+    if same == "model":
+        build = functools.partial(lambda model: model, build())
+    protocol = tiny_protocol.make(build=build)
+    with pytest.raises(ValueError, match="new base model each time"):
+        run(protocol, "SingleModel", 1, tmp_path, progress=False)
+    assert not list(tmp_path.glob("*.jsonl"))
+
+
+def test_base_models_may_share_what_is_frozen(tmp_path):
+    frozen = keras.layers.Dense(8, trainable=False)
+
+    def build():
+        inputs = keras.Input((4,))
+        head = keras.layers.Dense(2, activation="softmax")
+        return keras.Model(inputs, head(frozen(inputs)))
+
+    check_built_anew(tiny_protocol.make(build=build))
+
+
+def test_a_base_model_that_cannot_be_built_is_noted(tmp_path):
+    def build():
+        raise TypeError("no base")
+
+    protocol = tiny_protocol.make(build=build)
+    (record,) = run(protocol, "SingleModel", 1, tmp_path, progress=False)
+    assert "no base" in record["error"]
 
 
 def test_a_failure_is_noted_and_the_others_go_on(tmp_path, monkeypatch):
@@ -300,6 +348,19 @@ def test_a_prior_is_made_anew_for_each_model():
 def test_one_learning_rate_for_each_epoch():
     with pytest.raises(ValueError, match="2 learning rates and epochs=3"):
         tiny_protocol.Training(3, 8, None, "mse", learning_rates=[0.1, 0.01])
+
+
+@pytest.mark.parametrize("optimizer", ["adam", keras.optimizers.Adam()])
+def test_an_optimizer_is_made_anew_for_each_model(optimizer):
+    with pytest.raises(ValueError, match="function that makes one"):
+        tiny_protocol.Training(3, 8, optimizer, "mse")
+
+
+def test_help_of_a_file_names_the_file(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["mine.py"])
+    with pytest.raises(SystemExit):
+        main(tiny_protocol.protocols, ["--help"])
+    assert "usage: mine.py" in capsys.readouterr().out
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys):
