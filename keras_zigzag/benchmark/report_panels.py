@@ -32,7 +32,9 @@ def style(label: str, labels: Sequence[str]) -> dict[str, Any]:
     """
     known = list(kz.methods())
     method, *other = label.split(ENTROPY)
-    index = (known if method in known else list(labels)).index(method)
+    # One index in every figure, whether it draws the entropies or not.
+    named = list(dict.fromkeys(one.split(ENTROPY)[0] for one in labels))
+    index = (known if method in known else named).index(method)
     line = LINESTYLES[index // len(LINES) % len(LINESTYLES)]
     return {
         "color": LINES[index % len(LINES)],

@@ -10,7 +10,8 @@ from matplotlib.image import imread
 from keras_zigzag.benchmark import report
 from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_figures import samples_figure
-from keras_zigzag.benchmark.report_panels import panels, shared_labels
+from keras_zigzag.benchmark.report_panels import panels, shared_labels, style
+from keras_zigzag.benchmark.report_rows import ENTROPY
 from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import sections
 from tests.benchmark.report_cases import (
@@ -116,6 +117,12 @@ def test_a_long_label_fits_beside_its_panels():
     figure.canvas.draw()
     box = figure._supylabel.get_window_extent()
     assert box.y0 >= 0 and box.y1 <= figure.bbox.height
+
+
+def test_a_variant_looks_alike_with_and_without_entropies():
+    rows = ["hard", f"hard{ENTROPY} of y0", "soft"]
+    assert style("soft", rows) == style("soft", ["hard", "soft"])
+    assert style(rows[1], rows)["color"] == style("hard", rows)["color"]
 
 
 def test_latex(page):
