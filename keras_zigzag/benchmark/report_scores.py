@@ -1,13 +1,14 @@
 """The cached scores of a run, for pictures and tests that need samples."""
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from keras_zigzag.benchmark.report_rows import Row
-from keras_zigzag.benchmark.results import scores_path
+from keras_zigzag.benchmark.results import DAMAGED, scores_path
 from keras_zigzag.metrics.inputs import Array
 
 
@@ -60,7 +61,7 @@ def load_scores(file: Path, task: str, is_entropy: bool = False) -> Scores:
     """
     score = "entropy" if is_entropy else "uncertainty"
     start, end = "ood_", f"_{score}"
-    with np.load(file) as arrays:
+    with file.open("rb") as content, np.load(content) as arrays:
         ood = {
             key.removeprefix(start).removesuffix(end): arrays[key].ravel()
             for key in arrays.files
@@ -89,8 +90,22 @@ def scores_of_one_seed(
     if not seeds:
         return 0, {}
     chosen = max(sorted(set(seeds)), key=seeds.count)
-    return chosen, {
-        row.label: load_scores(there[row.label, chosen], task, not row.is_main)
+    found = {
+        row.label: _scores(there[row.label, chosen], task, not row.is_main)
         for row in rows
         if (row.label, chosen) in there
     }
+    return chosen, {k: one for k, one in found.items() if one is not None}
+
+
+def _scores(file: Path, task: str, is_entropy: bool) -> Scores | None:
+    """`None` if the file was cut off, as by a copy that was stopped."""
+    try:
+        return load_scores(file, task, is_entropy)
+    except (*DAMAGED, KeyError):
+        warnings.warn(
+            f"{file} is damaged, and pictures and bootstraps are without it. "
+            "Take its line off the results and run the experiment again.",
+            stacklevel=2,
+        )
+        return None

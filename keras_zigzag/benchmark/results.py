@@ -9,6 +9,8 @@ import os
 import platform
 import subprocess
 import warnings
+import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ from keras_zigzag.version import __version__
 Record = dict[str, Any]
 # What two runs must have in common to be put into one table.
 COMPARED_VERSIONS = ("keras_zigzag", "keras", "backend")
+# What NumPy raises for an `.npz` that was cut off or overwritten.
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError)
 BACKENDS = {"tensorflow": "tensorflow", "jax": "jax", "torch": "torch"}
 
 

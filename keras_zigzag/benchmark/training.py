@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from keras_zigzag.baselines.member_batches import (
     in_orders,
 )
 from keras_zigzag.benchmark.protocol import Training
+from keras_zigzag.benchmark.results import DAMAGED
 
 
 class EpochBackup:
@@ -50,14 +52,27 @@ class EpochBackup:
 
     def restore(self, model: keras.Model) -> tuple[int, float]:
         """Takes the state; returns the epochs and the seconds it took."""
-        if not self.path.exists():
+        state = self._read()
+        if str(state.get("digest")) != self.digest:
             return 0, 0.0
-        with np.load(self.path) as file:
-            if str(file["digest"]) != self.digest:
-                return 0, 0.0
-            for index, variable in enumerate(_variables(model)):
-                variable.assign(file[f"variable_{index}"])
-            return int(file["epoch"]), float(file["seconds"])
+        for index, variable in enumerate(_variables(model)):
+            variable.assign(state[f"variable_{index}"])
+        return int(state["epoch"]), float(state["seconds"])
+
+    def _read(self) -> dict[str, np.ndarray]:
+        """All arrays, before any is used; none if the file is damaged."""
+        if not self.path.exists():
+            return {}
+        try:
+            with self.path.open("rb") as file, np.load(file) as arrays:
+                return dict(arrays)
+        except DAMAGED:
+            warnings.warn(
+                f"{self.path} is damaged and is left aside; the training "
+                "starts again.",
+                stacklevel=2,
+            )
+            return {}
 
     def delete(self) -> None:
         self.path.unlink(missing_ok=True)
