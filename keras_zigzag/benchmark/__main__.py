@@ -123,6 +123,10 @@ def list_command(options: argparse.Namespace, given: Protocols | None) -> int:
         except (ValueError, OSError, ImportError) as error:
             print(f"{name}: not here. {error}")
             continue
+        except Exception as error:
+            # A file that people are writing must not hide the others.
+            print(f"{name}: broken. {type(error).__name__}: {error}")
+            continue
         for protocol in found:
             print(describe(protocol))
     return 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -10,10 +11,12 @@ from typing import Any
 import keras
 
 import keras_zigzag as kz
+from keras_zigzag.benchmark.results import label_in_file
 from keras_zigzag.number_checks import checked_count
 
 TASKS = ("classification", "regression")
 NUM_SAMPLES = 5
+MAX_NAME = 200  # bytes; systems take 255, with what else is in a file's name
 # What takes several answers takes as many of them everywhere.
 OF_SAMPLES: dict[str, dict[str, Any]] = {
     "MCDropout": {"num_samples": NUM_SAMPLES},
@@ -35,12 +38,25 @@ class Data:
         test: `(x, y)`, the in-distribution test set.
         ood: Dictionary from names to the inputs of out-of-distribution sets,
             scaled as the in-distribution data are.
+
+    Raises:
+        ValueError: If one of them can be gone through only once, as a
+            generator: every method and every epoch reads them again.
     """
 
     train: Any
     validation: Any
     test: Any
     ood: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        for name, one in {**vars(self), **self.ood}.items():
+            if isinstance(one, Iterator):
+                raise ValueError(
+                    "All methods read the same data, again in each epoch. "
+                    "Give arrays, or a data set that starts anew, as a "
+                    f"`keras.utils.PyDataset`. Received: {name}={one!r}"
+                )
 
 
 @dataclass(frozen=True)
@@ -180,8 +196,8 @@ class Protocol:
         units: String. Units of the values of a regression. Defaults to `""`.
 
     Raises:
-        ValueError: If a task or a method is unknown, or a method is not
-            defined for the task.
+        ValueError: If a task or a method is unknown, a method is not defined
+            for the task, or a name or a label cannot be that of a file.
     """
 
     name: str
@@ -203,6 +219,15 @@ class Protocol:
                 f"The task of a protocol must be one of {list(TASKS)}. "
                 "Two classes are a classification, by a softmax of two. "
                 f"Received: task={self.task!r}"
+            )
+        check_file_name("name", self.name)
+        check_file_names(self.variants or {})
+        taken = sorted({"class", "options", "training"} & set(self.settings))
+        if taken:
+            raise ValueError(
+                "The settings of a protocol are further ones, and these are "
+                f"known without them: {taken}. Received: "
+                f"settings={dict(self.settings)!r}"
             )
         for name in self.options:
             check_known("method", name, kz.methods())
@@ -235,6 +260,11 @@ class Protocol:
         variants = self.all_variants()
         if isinstance(labels, str):
             labels = [labels]
+        if not labels:
+            raise ValueError(
+                "Name at least one method, or give 'all'. "
+                f"Received: methods={labels!r}"
+            )
         if "all" in labels:
             return variants
         for label in labels:
@@ -280,16 +310,42 @@ def check_known(what: str, name: str, known: Any) -> None:
         )
 
 
+def check_file_name(what: str, name: str) -> None:
+    """Raises a `ValueError` if no file on any system can be called so."""
+    is_plain = name.isprintable() and not set(name) & set('/\\:*?"<>|')
+    if not name.strip(".") or not is_plain or len(name.encode()) > MAX_NAME:
+        raise ValueError(
+            f"The {what} of a protocol is also that of a file: one to "
+            f"{MAX_NAME} bytes, without a path. Received: {what}={name!r}"
+        )
+
+
+def check_file_names(labels: Iterable[str]) -> None:
+    """Raises a `ValueError` for labels that would share a file."""
+    seen: dict[str, str] = {}
+    for label in labels:
+        name = label_in_file(label)
+        check_file_name("label", name)
+        if name in seen:
+            raise ValueError(
+                "The files of two labels would have the same name. "
+                f"Received: the labels {seen[name]!r} and {label!r}"
+            )
+        seen[name] = label
+
+
 def _plain(value: Any) -> Any:
     """The value as JSON has it; objects by what Keras writes for them."""
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if hasattr(value, "item"):
-        return value.item()
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
     if isinstance(value, partial):
         return {value.func.__name__: _plain(value.keywords)}
     return _plain(keras.saving.serialize_keras_object(value))

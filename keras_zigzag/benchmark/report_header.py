@@ -6,7 +6,8 @@ from typing import Any
 
 import keras_zigzag as kz
 from keras_zigzag.benchmark.report_run import SINGLE
-from keras_zigzag.benchmark.report_runs import Results, without_own
+from keras_zigzag.benchmark.report_runs import Results
+from keras_zigzag.benchmark.results import without_own
 
 # Of an optimizer, if they are set; the rest is Keras's default or follows.
 OPTIMIZER_SETTINGS = ("learning_rate", "momentum", "nesterov", "weight_decay")

@@ -42,9 +42,13 @@ class Picture:
 
 def write_pictures(section: Section, folder: Path) -> list[Picture]:
     """Writes all figures of a section."""
-    pictures = []
+    pictures: list[Picture] = []
     for picture, figure in _all(section):
         if figure is not None:
+            taken = {one.file for one in pictures}
+            picture = dataclasses.replace(
+                picture, file=_unused(picture.file, taken)
+            )
             figure.savefig(folder / picture.file, dpi=DPI)
             pictures.append(picture)
     return pictures
@@ -123,6 +127,14 @@ def _of_scores(
             ),
             reliability_figure(own),
         )
+
+
+def _unused(file: str, taken: set[str]) -> str:
+    """Sets called "a b" and "a/b" have pictures of their own."""
+    stem, number = file.removesuffix(".png"), 2
+    while file in taken:
+        file, number = f"{stem}-{number}.png", number + 1
+    return file
 
 
 def _file(name: str) -> str:

@@ -1,7 +1,6 @@
 """The runs that a report is made of."""
 
 import dataclasses
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -92,28 +91,3 @@ def _check_alike(records: Iterable[Record], out: Path) -> None:
         by_protocol.setdefault(record["protocol"], []).append(record)
     for protocol, some in by_protocol.items():
         check_alike(some, out / protocol)
-        kinds: dict[str, list[str]] = {}
-        for record in some:
-            run = f"{record['method']}-{record['seed']}"
-            kinds.setdefault(_shared(record), []).append(run)
-        if len(kinds) > 1:
-            listed = "\n".join(
-                f"- {', '.join(runs)}: {kind}" for kind, runs in kinds.items()
-            )
-            raise ValueError(
-                f"The methods of {protocol!r} were run with different "
-                "settings. Keep those that belong together in a folder of "
-                "their own, or pass `merge=True` to put them in one table. "
-                f"Received:\n{listed}"
-            )
-
-
-def _shared(record: Record) -> str:
-    """The settings that all methods of a protocol have in common."""
-    return json.dumps(without_own(record["settings"]), sort_keys=True)
-
-
-def without_own(settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The settings without those of the method itself."""
-    own = ("class", "options")
-    return {k: v for k, v in (settings or {}).items() if k not in own}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import json
+import math
 import os
 import platform
 import subprocess
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,16 @@ import numpy as np
 
 from keras_zigzag.version import __version__
 
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
+
 Record = dict[str, Any]
 # What two runs must have in common to be put into one table.
 COMPARED_VERSIONS = ("keras_zigzag", "keras", "backend")
+# A line without these is of no run.
+NEEDED = {"protocol", "method", "seed", "digest", "versions", "error"}
 # What NumPy raises for an `.npz` that was cut off or overwritten.
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError)
 BACKENDS = {"tensorflow": "tensorflow", "jax": "jax", "torch": "torch"}
@@ -35,21 +44,39 @@ def results_path(out: Path, protocol: str) -> Path:
 
 def scores_path(out: Path, protocol: str, method: str, seed: int) -> Path:
     """The file of the scores of one run."""
-    name = f"{method}-{seed}.npz".replace("/", "-").replace(" ", "_")
+    name = f"{label_in_file(method)}-{seed}.npz"
     return out / "scores" / protocol / name
+
+
+def label_in_file(label: str) -> str:
+    """A label as it is in the names of files."""
+    return label.translate(str.maketrans('/ \\:*?"<>|', "-_--------"))
 
 
 def append_record(path: Path, record: Record) -> None:
     """Adds a line, so that it is on the disk when this returns.
 
-    What a run that was killed left of a line is taken off before.
+    What a run that was killed left of a line is taken off before. Processes
+    that write to one file wait for each other, where the system has locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
+        _lock(file)
         _cut_off_partial_line(file)
-        file.write((json.dumps(record) + "\n").encode())
+        file.write((json.dumps(record, allow_nan=False) + "\n").encode())
         file.flush()
         os.fsync(file.fileno())
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it, which knows neither NaN nor infinity."""
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def read_records(path: Path, merge: bool = False) -> list[Record]:
@@ -64,8 +91,7 @@ def read_records(path: Path, merge: bool = False) -> list[Record]:
         List of dictionaries; an empty one if there is no file.
 
     Raises:
-        ValueError: If results of one method were made with different
-            settings, or results with different versions.
+        ValueError: If results were made with different settings or versions.
     """
     if not path.exists():
         return []
@@ -83,20 +109,36 @@ def read_records(path: Path, merge: bool = False) -> list[Record]:
 def check_alike(records: Iterable[Record], path: Path) -> None:
     """Raises a `ValueError` for results that do not belong together."""
     digests: dict[str, set[str]] = {}
+    shared: dict[str, set[str]] = {}
     versions = set()
     for record in records:
-        digests.setdefault(record["method"], set()).add(record["digest"])
+        label = record["method"]
+        digests.setdefault(label, set()).add(record["digest"])
         known = record["versions"]
         versions.add(tuple(known.get(key) for key in COMPARED_VERSIONS))
+        kind = json.dumps(without_own(record.get("settings")), sort_keys=True)
+        shared.setdefault(kind, set()).add(label)
     mixed = sorted(name for name, found in digests.items() if len(found) > 1)
-    if not mixed and len(versions) < 2:
-        return
-    what = f"settings of {mixed}" if mixed else f"versions {sorted(versions)}"
-    raise ValueError(
-        f"{path} holds results of different {what}, and a mean over them "
-        "would mean little. Use another folder, or ask for them to be merged "
-        "with `merge=True` (`--merge`)."
-    )
+    what = ""
+    if mixed:
+        what = f"settings of {mixed}"
+    elif len(versions) > 1:
+        what = f"versions {sorted(map(str, versions))}"
+    elif len(shared) > 1:
+        each = [f"- {sorted(some)}: {kind}" for kind, some in shared.items()]
+        what = "settings:\n" + "\n".join(each) + "\n"
+    if what:
+        raise ValueError(
+            f"{path} holds results of different {what}, and a mean over them "
+            "would mean little. Use another folder, or ask for them to be "
+            "merged with `merge=True` (`--merge`)."
+        )
+
+
+def without_own(settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The settings that all methods of a protocol have in common."""
+    own = ("class", "options")
+    return {k: v for k, v in (settings or {}).items() if k not in own}
 
 
 def digest_of(settings: Any) -> str:
@@ -138,14 +180,24 @@ def _parsed(line: bytes, where: str) -> Record | None:
     if not line.strip():
         return None
     try:
-        return json.loads(line)
+        record = json.loads(line)
     except ValueError:
-        warnings.warn(
-            f"{where} is cut off or damaged and is left out; run the "
-            "experiment again, which repeats what is missing.",
-            stacklevel=3,
-        )
-        return None
+        record = None
+    if isinstance(record, dict) and NEEDED <= record.keys():
+        return record
+    warnings.warn(
+        f"{where} is cut off or damaged and is left out; run the experiment "
+        "again, which repeats what is missing.",
+        stacklevel=3,
+    )
+    return None
+
+
+def _lock(file: Any) -> None:
+    """Until it is closed. Some systems and network drives have no locks."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _cut_off_partial_line(file: Any) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import functools
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 
 from keras_zigzag.benchmark import results
 from keras_zigzag.benchmark.progress import Progress
@@ -73,10 +73,10 @@ def run(
     ```
     """
     variants = protocol.chosen(methods)
-    if isinstance(seeds, int):
-        seeds = range(checked_count("seeds", seeds))
-    seeds = [_seed(one) for one in seeds]
+    seeds = _seeds(seeds)
     out = Path(out)
+    # Better now than after the first epoch, if it cannot be written to.
+    out.mkdir(parents=True, exist_ok=True)
     path = results.results_path(out, protocol.name)
     wanted = [(label, seed) for seed in seeds for label in variants]
     records = _records(path, merge, protocol, variants)
@@ -86,18 +86,33 @@ def run(
         shown.skipped(len(wanted) - len(left), len(wanted), path)
     if left:
         check_built_anew(protocol)
-    load = functools.lru_cache(maxsize=1)(protocol.load)
+    load = _OneAtATime(protocol.load)
     runs = [
         _Run(protocol, label, variants[label], seed, out, shown)
         for label, seed in left
     ]
     for number, one in enumerate(runs, start=1):
-        record = one.record(load, _measured(records, one.label))
+        costs = _measured(records, one.label, one.settings)
+        record = results.plain(one.record(load, costs))
         results.append_record(path, record)
         records[one.label, one.seed] = record
         if not any(one.trains_as(other) for other in runs[number:]):
             one.clean()
     return [records[pair] for pair in wanted]
+
+
+class _OneAtATime:
+    """Keeps the data of one seed, and not while those of another load."""
+
+    def __init__(self, load: Callable[[int], Data]):
+        self.load = load
+        self.kept: dict[int, Data] = {}
+
+    def __call__(self, seed: int) -> Data:
+        if seed not in self.kept:
+            self.kept.clear()
+            self.kept[seed] = self.load(seed)
+        return self.kept[seed]
 
 
 class _Run:
@@ -260,7 +275,8 @@ def _records(
         planned = [
             {
                 "method": label,
-                "digest": results.digest_of(protocol.settings_of(variant)),
+                "settings": (settings := protocol.settings_of(variant)),
+                "digest": results.digest_of(settings),
                 "versions": results.versions(),
             }
             for label, variant in variants.items()
@@ -273,12 +289,18 @@ def _is_done(records: dict, pair: tuple[str, int]) -> bool:
     return pair in records and records[pair]["error"] is None
 
 
-def _measured(records: dict, label: str) -> dict[str, Any]:
+def _measured(
+    records: dict, label: str, settings: dict[str, Any]
+) -> dict[str, Any]:
     """What the method costs, from its run with another seed here."""
-    here = results.versions()
+    same = {
+        "method": label,
+        "digest": results.digest_of(settings),
+        "versions": results.versions(),
+        "error": None,
+    }
     for record in records.values():
-        is_of_it = record["method"] == label and record["error"] is None
-        if is_of_it and record["versions"] == here:
+        if all(record[key] == value for key, value in same.items()):
             return dict(record["cost"])
     return {}
 
@@ -294,8 +316,14 @@ def _progress(
     return Progress(protocol.title, epochs)
 
 
-def _seed(value: int) -> int:
-    seed = checked_seed(value)
-    if seed is None:
-        raise ValueError("A seed must be an integer. Received: None")
-    return seed
+def _seeds(seeds: int | Sequence[int]) -> list[int]:
+    """Each of them once."""
+    if isinstance(seeds, (int, np.integer)):
+        return list(range(checked_count("seeds", seeds)))
+    found = [checked_seed(one) for one in seeds]
+    if not found or None in found:
+        raise ValueError(
+            "Give the number of seeds, or integers, one or more. "
+            f"Received: seeds={seeds!r}"
+        )
+    return list(dict.fromkeys(one for one in found if one is not None))

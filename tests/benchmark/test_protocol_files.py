@@ -78,6 +78,14 @@ def test_list_shows_all_and_what_is_missing(folder, capsys):
     assert "classification, 12 methods, 1 epochs of batches of 16" in lines[1]
 
 
+def test_list_goes_on_after_a_file_that_is_broken(folder, capsys):
+    (folder / "far.py").write_text("x = y\ndef protocols(quick):\n    pass\n")
+    assert main(arguments=["list"]) == 0
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert first == "far: broken. NameError: name 'y' is not defined"
+    assert second.startswith("lake:")
+
+
 def test_run_and_report_as_commands(folder, tmp_path, capsys):
     out = tmp_path / "results"
     arguments = ["run", "lake", "--methods", "SingleModel", "--seeds", "1"]
