@@ -26,10 +26,10 @@ the area by trapezoids, as in the paper. The uncertainty of a method is its own;
 a row "entropy" scores the same network by the entropy of its prediction; of
 variants that differ in nothing else the first one has it.
 
-A run counts as failed if it ended in an error, if its accuracy is more than
-{ACCURACY_BELOW:g} below the mean of the single models that trained, or if its
-MAE is more than {ERROR_TIMES:g} times theirs. Failed runs are left out of all
-means and pictures, which a dagger (†) shows.
+A run counts as failed if it ended in an error or answers NaN, if its accuracy
+is more than {ACCURACY_BELOW:g} below the mean of the single models that
+trained, or if its MAE is more than {ERROR_TIMES:g} times theirs. Failed runs
+are left out of all means and pictures, which a dagger (†) shows.
 """
 
 

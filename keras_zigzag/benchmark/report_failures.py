@@ -8,6 +8,7 @@ from keras_zigzag.benchmark.report_run import SINGLE, Run
 
 ACCURACY_BELOW = 0.05  # the single model's mean
 ERROR_TIMES = 1.5  # the single model's mean
+PROPER = "nll"  # which any probabilities have
 
 
 def judge(runs: Iterable[Run], task: str) -> list[Run]:
@@ -21,7 +22,7 @@ def judge(runs: Iterable[Run], task: str) -> list[Run]:
     singles = [run for run in runs if run.method == SINGLE] or [
         run for run in runs if run.class_name == SINGLE
     ]
-    own = mean([run.metrics[key] for run in singles if key in run.metrics])
+    own = mean([run.metrics[key] for run in singles if _has(run, key)])
     rest = [run for run in singles if not _failure(run, key, own)]
     expected = mean([run.metrics[key] for run in rest])
     return [
@@ -34,11 +35,17 @@ def mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
+def _has(run: Run, key: str) -> bool:
+    """Of NaN the first class is the likeliest, which has an accuracy."""
+    return key in run.metrics and PROPER not in run.missing
+
+
 def _failure(run: Run, key: str, expected: float | None) -> str:
     if run.failure:
         return run.failure
-    if key not in run.metrics:
-        return run.missing.get(key, f"there is no {key} in its results")
+    if not _has(run, key):
+        reason = run.missing.get(key) or run.missing.get(PROPER)
+        return reason or f"there is no {key} in its results"
     value = run.metrics[key]
     if expected is None:
         return ""

@@ -111,3 +111,13 @@ def test_ood_sets_are_in_the_order_of_the_protocol(tmp_path):
     write(tmp_path, [line("a", metrics=metrics)])
     (results,) = load_results(tmp_path)
     assert results.ood_sets == ["b_c", "a"]
+
+
+def test_a_run_that_answers_nan_has_failed_whatever_its_accuracy():
+    reason = "`probabilities` must not hold NaN or infinity."
+    nan = [
+        line(name, metrics={"accuracy": 0.5}, missing={"nll": reason})
+        for name in ("SingleModel", "a")
+    ]
+    judged = judge(map(Run.from_json, nan), "classification")
+    assert [run.failure for run in judged] == [reason, reason]
