@@ -87,10 +87,15 @@ def run(
     if left:
         check_built_anew(protocol)
     load = _OneAtATime(protocol.load)
-    runs = [
-        _Run(protocol, label, variants[label], seed, out, shown)
-        for label, seed in left
-    ]
+    runs: list[_Run] = []
+    done: list[_Run] = []
+    for label, seed in wanted:
+        one = _Run(protocol, label, variants[label], seed, out, shown)
+        (runs if (label, seed) in left else done).append(one)
+    for one in done:
+        # Of a run that was killed when its line was just written.
+        if not any(one.trains_as(other) for other in runs):
+            one.clean()
     for number, one in enumerate(runs, start=1):
         costs = _measured(records, one.label, one.settings)
         record = results.plain(one.record(load, costs))

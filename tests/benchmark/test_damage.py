@@ -46,6 +46,17 @@ def test_a_damaged_backup_is_left_aside(num_bytes, tmp_path, monkeypatch):
     assert again["error"] is None and again["metrics"] == whole["metrics"]
 
 
+def test_a_backup_of_what_is_done_is_deleted(tmp_path, monkeypatch):
+    """A run may be killed when its line is there, and its backup as well."""
+    protocol = tiny_protocol.make(epochs=1)
+    with monkeypatch.context() as context:
+        context.setattr(runner.EpochBackup, "delete", lambda self: None)
+        run(protocol, "SingleModel", 1, tmp_path, progress=False)
+    assert list((tmp_path / "backups").rglob("*.npz"))
+    run(protocol, "SingleModel", 1, tmp_path, progress=False)
+    assert not list((tmp_path / "backups").rglob("*.npz"))
+
+
 def test_damaged_scores_are_as_none(tmp_path):
     labels = ("ZigZagModel", "SingleModel")
     write(tmp_path, [classification_run(tmp_path, one, 0) for one in labels])
