@@ -5,7 +5,6 @@ import subprocess
 import sys
 import weakref
 
-import keras
 import numpy as np
 import pytest
 
@@ -175,19 +174,6 @@ def test_methods_of_different_settings_are_refused_before_the_training(
     other = tiny_protocol.make(epochs=2)
     with pytest.raises(ValueError, match="different settings(.|\n)*--merge"):
         run(other, "ZigZagModel", 1, tmp_path, progress=False)
-
-
-def test_the_precision_is_one_of_the_settings():
-    protocol = tiny_protocol.make()
-    variant = Variant("SingleModel")
-    before = protocol.settings_of(variant)
-    assert "dtype" not in before
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
-        after = protocol.settings_of(variant)
-    finally:
-        keras.config.set_dtype_policy("float32")
-    assert after == before | {"dtype": "mixed_bfloat16"}
 
 
 def test_costs_are_not_those_of_other_settings(tmp_path, monkeypatch):

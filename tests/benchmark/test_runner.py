@@ -402,7 +402,10 @@ def test_compiled_and_in_half_precision_are_other_settings(tmp_path):
         settings = run_with("single", "--jit-compile")
         assert settings["training"]["jit_compile"] is True
         assert "dtype" not in settings
-        settings = run_with("dropout", "--dtype", "mixed_bfloat16")
+        half = "--dtype", "mixed_bfloat16"
+        with pytest.raises(SystemExit):
+            run_with("dropout", *half)
+        settings = run_with("dropout", *half, "--merge")
         assert settings["dtype"] == "mixed_bfloat16"
         with pytest.raises(SystemExit):
             run_with("single")
