@@ -24,7 +24,12 @@ from keras_zigzag.benchmark.scoring import (
     numbers_of_samples,
     scores_of,
 )
-from keras_zigzag.benchmark.training import EpochBackup, train, write_arrays
+from keras_zigzag.benchmark.training import (
+    EpochBackup,
+    to_first_epoch,
+    train,
+    write_arrays,
+)
 from keras_zigzag.number_checks import checked_count, checked_seed
 
 EVALUATION_BATCH = 500
@@ -184,12 +189,14 @@ class _Run:
         keras.utils.clear_session()
         keras.utils.set_random_seed(self.seed)
         recipe = Recipe(self.protocol, self.variant)
+        to_first_epoch(data.train)
         trainee = recipe.trainee(data)
         training = self.protocol.training
         seconds = train(
             trainee, data.train, training, self.seed, self.backup, self._epoch
         )
         self._tell("evaluating")
+        to_first_epoch(data.train)
         keras.utils.set_random_seed(self.seed)
         model = recipe.finished(trainee, data)
         scores = scores_of(model, data, self.protocol.task, EVALUATION_BATCH)

@@ -122,6 +122,16 @@ def train(
     return watch.seconds
 
 
+def to_first_epoch(data: Any) -> None:
+    """Puts a data set into its first order, wherever it has come to.
+
+    What is done before and after the training depends on the order as well,
+    and must not on which epochs this process has run.
+    """
+    if hasattr(data, "begin_epoch"):
+        data.begin_epoch(0)
+
+
 class _Epochs(keras.callbacks.Callback):
     """Learning rate before, and backup after each epoch."""
 

@@ -1,14 +1,16 @@
 """What an experiment does with broken files, odd names and bad arguments."""
 
+import dataclasses
 import json
 import subprocess
 import sys
 import weakref
 
+import keras
 import numpy as np
 import pytest
 
-from keras_zigzag.benchmark import Data, Variant, run, runner
+from keras_zigzag.benchmark import Data, Variant, results, run, runner
 from keras_zigzag.benchmark.report_pictures import write_pictures
 from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import Section
@@ -43,6 +45,57 @@ def test_a_damaged_backup_is_left_aside(num_bytes, tmp_path, monkeypatch):
         (again,) = run(protocol, "SingleModel", 1, tmp_path, progress=False)
     (whole,) = run(protocol, "SingleModel", 1, tmp_path / "w", progress=False)
     assert again["error"] is None and again["metrics"] == whole["metrics"]
+
+
+class Shuffled(keras.utils.PyDataset):
+    """Batches in an order of each epoch, as those of images are."""
+
+    def __init__(self, x, y):
+        super().__init__()
+        self.x, self.y = x, y
+        self.begin_epoch(0)
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        rows = self.order[16 * index : 16 * index + 16]
+        return self.x[rows], self.y[rows]
+
+    def begin_epoch(self, epoch):
+        self.epoch = epoch
+        self.order = np.random.default_rng(epoch).permutation(len(self.x))
+
+    def on_epoch_end(self):
+        self.begin_epoch(self.epoch + 1)
+
+
+def load_shuffled(seed):
+    data = tiny_protocol.load_data(seed)
+    return dataclasses.replace(data, train=Shuffled(*data.train))
+
+
+def test_what_follows_the_training_is_in_the_same_order(tmp_path, monkeypatch):
+    """Killed after the last epoch, a process goes on without one."""
+    protocol = tiny_protocol.make(epochs=1, load=load_shuffled)
+    label = "OrthonormalCertificates"
+    run(protocol, label, 1, tmp_path / "whole", progress=False)
+    save = runner.EpochBackup.save
+
+    def save_and_stop(self, *arguments):
+        save(self, *arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(runner.EpochBackup, "save", save_and_stop)
+        with pytest.raises(KeyboardInterrupt):
+            run(protocol, label, 1, tmp_path, progress=False)
+    run(protocol, label, 1, tmp_path, progress=False)
+    whole, resumed = (
+        np.load(results.scores_path(out, "tiny", label, 0))["id_uncertainty"]
+        for out in (tmp_path / "whole", tmp_path)
+    )
+    np.testing.assert_array_equal(resumed, whole)
 
 
 def test_a_backup_of_what_is_done_is_deleted(tmp_path, monkeypatch):
