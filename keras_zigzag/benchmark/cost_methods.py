@@ -14,11 +14,16 @@ import keras_zigzag as kz
 from keras_zigzag.benchmark.cost_cases import NUM_CLASSES, Case, make_data
 from keras_zigzag.benchmark.cost_measure import Run, time_interleaved
 from keras_zigzag.benchmark.cost_table import Spread, format_ratio, join_cells
-from keras_zigzag.benchmark.protocol import OF_SAMPLES
+from keras_zigzag.benchmark.protocol import OF_SAMPLES, Variant
 
 SINGLE = "SingleModel"
+# Where the other methods of samples are by default: what comes before is
+# computed once.
+LAST_LAYER = "BatchEnsemble-last-layer"
 HIGHEST_OF_SAMPLES = 5.2
-PREDICT_TARGETS = dict.fromkeys(OF_SAMPLES, HIGHEST_OF_SAMPLES) | {
+PREDICT_TARGETS = dict.fromkeys(
+    [*OF_SAMPLES, LAST_LAYER], HIGHEST_OF_SAMPLES
+) | {
     # One, and what a median may be off by chance.
     "TemperatureScaling": 1.05
 }
@@ -62,9 +67,20 @@ class MethodRow:
         return self.predict.median <= self.target
 
 
+def variants() -> dict[str, Variant]:
+    """What is compared with the single model, by the name of its row."""
+    found = {}
+    for name in kz.methods():
+        options = OF_SAMPLES.get(name, {})
+        found[name] = Variant(name, options)
+        if name == "BatchEnsemble":
+            found[LAST_LAYER] = Variant(name, {**options, "layers": 1})
+    return found
+
+
 def method_names() -> list[str]:
-    """The methods that are compared with the single model."""
-    return [name for name in kz.methods() if name != SINGLE]
+    """The rows beside that of the single model."""
+    return [name for name in variants() if name != SINGLE]
 
 
 def measure_methods(
@@ -102,17 +118,17 @@ def build_method(case: Case, name: str) -> keras.Model:
 
     What is defined for values only gets the classes as one-hot values.
     """
-    method = kz.methods()[name].model
+    variant = variants()[name]
+    method, options = kz.methods()[variant.method].model, variant.options
     base = case.build()
     base.compile("adam", "sparse_categorical_crossentropy")
-    options = OF_SAMPLES.get(name, {})
-    if takes_values(name):
+    if takes_values(variant.method):
         base.layers[-1].activation = keras.activations.linear
         model = method.from_model(base, task="regression", **options)
         model.compile("adam", "mse", jit_compile=base.jit_compile)
         return model
     model = method.from_model(base, task="classification", **options)
-    has_own_loss = name == "EvidentialModel"
+    has_own_loss = variant.method == "EvidentialModel"
     loss = None if has_own_loss else "sparse_categorical_crossentropy"
     model.compile("adam", loss, jit_compile=base.jit_compile)
     return model

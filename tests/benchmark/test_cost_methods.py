@@ -36,11 +36,18 @@ def test_five_networks_have_five_times_the_parameters(monkeypatch):
         cost_methods, "time_interleaved", lambda runs, *_: dict.fromkeys(runs)
     )
     monkeypatch.setattr(cost_methods, "ratio", lambda seconds, name: None)
-    names = ["DeepEnsemble", "TwoModels", "TemperatureScaling"]
+    names = [
+        "DeepEnsemble",
+        "TwoModels",
+        "TemperatureScaling",
+        "BatchEnsemble",
+        "BatchEnsemble-last-layer",
+    ]
     rows = cost_methods.measure_methods(TINY, names, 1, "wall")
     ratios = {row.method: row.parameters for row in rows}
     assert ratios["DeepEnsemble"] == 5
     assert ratios["TwoModels"] == 2
+    assert ratios["BatchEnsemble-last-layer"] < ratios["BatchEnsemble"]
     # The temperature is a weight too.
     assert ratios["TemperatureScaling"] == pytest.approx(1, abs=0.02)
 
