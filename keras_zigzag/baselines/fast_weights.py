@@ -97,9 +97,13 @@ class FastWeights(keras.layers.Layer):
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         inputs = self._by_member(inputs)
         if self._can_multiply_kernel and not training:
-            outputs = self._through_kernels(inputs)
-        else:
-            outputs = self._through_shared_kernel(inputs)
+            members = range(self.num_members)
+            return ops.concatenate(
+                [self._answer(inputs[member], member) for member in members]
+            )
+        inputs = inputs * self._spread(self.input_weights, inputs)
+        outputs = self._by_member(self.layer(self._joined(inputs)))
+        outputs = outputs * self._spread(self.output_weights, outputs)
         if self.bias is not None:
             outputs = outputs + self._spread(self.bias, outputs)
         return self.activation(self._joined(outputs))
@@ -168,23 +172,19 @@ class FastWeights(keras.layers.Layer):
             constraint=constraint and _for_each_member(constraint),
         )
 
-    def _through_shared_kernel(self, inputs: Tensor) -> Tensor:
-        inputs = inputs * self._spread(self.input_weights, inputs)
-        outputs = self._by_member(self.layer(self._joined(inputs)))
-        return outputs * self._spread(self.output_weights, outputs)
-
-    def _through_kernels(self, inputs: Tensor) -> Tensor:
-        outputs = []
-        for member in range(self.num_members):
-            factor = ops.outer(
-                self.input_weights[member], self.output_weights[member]
-            )
-            outputs.append(
-                self.layer.convolution_op(
-                    inputs[member], self.layer.kernel * factor
-                )
-            )
-        return ops.stack(outputs)
+    def _answer(self, inputs: Tensor, member: int) -> Tensor:
+        """One convolution with bias, which backends compute in one go."""
+        factor = ops.outer(
+            self.input_weights[member], self.output_weights[member]
+        )
+        outputs = self.layer.convolution_op(inputs, self.layer.kernel * factor)
+        if self.bias is not None:
+            shape = [1] * len(outputs.shape)
+            shape[self._axis] = -1
+            is_last = self._axis in (-1, len(shape) - 1)
+            bias = self.bias[member]
+            outputs = outputs + (bias if is_last else ops.reshape(bias, shape))
+        return self.activation(outputs)
 
     def _by_member(self, tensor: Tensor) -> Tensor:
         shape = list(ops.shape(tensor))[1:]
