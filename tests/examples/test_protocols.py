@@ -12,7 +12,14 @@ def ids(images):
     return {hash(image.tobytes()) for image in images}
 
 
-@pytest.mark.parametrize("name", ["mnist", "mnist_split", "cifar10"])
+@pytest.mark.parametrize(
+    "name",
+    ["mnist"]
+    + [
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in ("mnist_split", "cifar10")
+    ],
+)
 def test_all_methods_of_a_base(name):
     assert_all_methods(load_file(name).protocols(quick=True)[0])
 
