@@ -16,7 +16,7 @@ import keras
 import numpy as np
 from small_resnet import augmented, small_resnet
 
-from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark import Data, Protocol, Training, noise_before
 from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.datasets import split_validation
 from keras_zigzag.benchmark.image_batches import (
@@ -40,11 +40,7 @@ BATCH_SIZE = 64
 LEARNING_RATES = [1e-3] * 20 + [1e-4] * 10
 QUICK_LEARNING_RATES = [1e-3] * 3
 QUICK_IMAGES = 5_000  # of each set
-OPTIONS = {
-    "MCDropout": {"layers": 4, "rate": 0.2},
-    "VariancePropagation": {"layers": 4, "rate": 0.2},
-    "Masksembles": {"layers": 4, "scale": 2.0},
-}
+OPTIONS = noise_before(layers=4)
 
 
 def load(seed, quick):

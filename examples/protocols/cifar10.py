@@ -13,9 +13,13 @@ import keras
 from dla import dla
 from small_resnet import augmented, small_resnet
 
-from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark import Data, Protocol, Training, noise_before
 from keras_zigzag.benchmark.__main__ import main
-from keras_zigzag.benchmark.datasets import load_tfds, split_validation
+from keras_zigzag.benchmark.datasets import (
+    as_floats,
+    load_tfds,
+    split_validation,
+)
 
 NUM_CLASSES = 10
 SIZE = 32
@@ -29,11 +33,7 @@ WEIGHT_DECAY = 5e-4
 LEARNING_RATES = [1e-1] * 20 + [1e-2] * 10
 QUICK_LEARNING_RATES = [1e-1] * 8 + [1e-2] * 4
 QUICK_TRAIN, QUICK_TEST = 20_000, 5_000  # images
-OPTIONS = {
-    "MCDropout": {"layers": 2, "rate": 0.2},
-    "VariancePropagation": {"layers": 2, "rate": 0.2},
-    "Masksembles": {"layers": 2, "scale": 2.0},
-}
+OPTIONS = noise_before(layers=2)
 
 
 def load(seed, quick):
@@ -47,11 +47,6 @@ def load(seed, quick):
         test=as_floats(load_tfds("cifar10", "test"), num_test),
         ood={"svhn": as_floats(load_tfds("svhn_cropped", "test"), num_test)[0]},
     )
-
-
-def as_floats(data, size):
-    x, y = data
-    return x[:size].astype("float32"), y[:size]
 
 
 def build_base(features):

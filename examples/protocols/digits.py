@@ -11,7 +11,7 @@ import keras
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark import Data, Protocol, Training, noise_before
 from keras_zigzag.benchmark.__main__ import main
 
 NUM_CLASSES = 5
@@ -19,7 +19,6 @@ TEST_FRACTION = 0.6  # Large, so that every method has mistakes to rank.
 VALIDATION_FRACTION = 0.1
 EPOCHS, QUICK_EPOCHS = 20, 5
 BATCH_SIZE = 32
-DROPOUT = {"layers": 2, "rate": 0.2}
 
 
 def load_data(seed):
@@ -73,11 +72,7 @@ def protocols(quick=False):
                 optimizer=keras.optimizers.Adam,
                 loss="sparse_categorical_crossentropy",
             ),
-            options={
-                "MCDropout": DROPOUT,
-                "VariancePropagation": DROPOUT,
-                "Masksembles": {"layers": 2},
-            },
+            options=noise_before(layers=2),
             settings={"quick": quick},
         )
     ]

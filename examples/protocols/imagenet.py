@@ -14,7 +14,7 @@ import keras
 import numpy as np
 from small_resnet import augmented, small_resnet
 
-from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark import Data, Protocol, Training, noise_before
 from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.datasets import split_validation, tfds_batches
 from keras_zigzag.benchmark.image_batches import (
@@ -38,11 +38,7 @@ WEIGHT_DECAY = 1e-4
 LEARNING_RATES = [1e-1] * 30 + [1e-2] * 30 + [1e-3] * 30
 QUICK_LEARNING_RATES = [1e-1, 1e-2]
 QUICK_TRAIN = 20_000  # images
-OPTIONS = {
-    "MCDropout": {"layers": 2, "rate": 0.2},
-    "VariancePropagation": {"layers": 2, "rate": 0.2},
-    "Masksembles": {"layers": 2, "scale": 2.0},
-}
+OPTIONS = noise_before(layers=2)
 
 
 def load(seed, quick):

@@ -4,7 +4,7 @@ from functools import partial
 
 import keras
 
-from keras_zigzag.benchmark import Protocol, Training
+from keras_zigzag.benchmark import Protocol, Training, noise_before
 
 SLOPE = 0.01  # of LeakyReLU below zero
 NUM_VALIDATION = 5_000
@@ -13,11 +13,7 @@ NUM_VALIDATION = 5_000
 APPENDIX = {"epochs": 3, "batch_size": 1024, "learning_rate": 1e-2}
 NOTEBOOK = {"epochs": 5, "batch_size": 64, "learning_rate": 1e-3}
 QUICK_EPOCHS = 2
-OPTIONS = {
-    "MCDropout": {"layers": 2, "rate": 0.2},
-    "VariancePropagation": {"layers": 2, "rate": 0.2},
-    "Masksembles": {"layers": 2, "scale": 2.0},
-}
+OPTIONS = noise_before(layers=2)
 
 
 def build_lenet(num_classes, mean, std):
@@ -72,8 +68,3 @@ def make(name, title, setting, quick, load, num_classes, mean, std, **kwargs):
         },
         **kwargs,
     )
-
-
-def as_floats(data, size=None):
-    x, y = data
-    return x[:size].astype("float32"), y[:size]

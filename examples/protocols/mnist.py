@@ -10,11 +10,12 @@ import sys
 import warnings
 
 import numpy as np
-from lenet import APPENDIX, NOTEBOOK, NUM_VALIDATION, as_floats, make
+from lenet import APPENDIX, NOTEBOOK, NUM_VALIDATION, make
 
 from keras_zigzag.benchmark import Data
 from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.datasets import (
+    as_floats,
     is_prepared,
     load_tfds,
     split_validation,

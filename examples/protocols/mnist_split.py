@@ -7,11 +7,15 @@ Network and training are those of `mnist`, with five classes.
 
 import sys
 
-from lenet import APPENDIX, NOTEBOOK, NUM_VALIDATION, as_floats, make
+from lenet import APPENDIX, NOTEBOOK, NUM_VALIDATION, make
 
 from keras_zigzag.benchmark import Data
 from keras_zigzag.benchmark.__main__ import main
-from keras_zigzag.benchmark.datasets import load_tfds, split_validation
+from keras_zigzag.benchmark.datasets import (
+    as_floats,
+    load_tfds,
+    split_validation,
+)
 
 NUM_CLASSES = 5  # 0-4 are known, 5-9 are out-of-distribution.
 MEAN, STD = 0.1309, 0.3090  # of the pixels of 0-4, on a scale of 0 to 1

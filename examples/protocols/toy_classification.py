@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_moons
 
-from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark import Data, Protocol, Training, noise_before
 from keras_zigzag.benchmark.__main__ import main
 
 NUM_SAMPLES = 500  # of each set; one batch is all of them
@@ -28,11 +28,7 @@ WIDTH = 32
 PASSES, QUICK_PASSES = 300, 40  # over the samples, all in all
 PASSES_PER_EPOCH = 20
 LEARNING_RATE = 1e-2
-OPTIONS = {
-    "MCDropout": {"layers": 2, "rate": 0.2},
-    "VariancePropagation": {"layers": 2, "rate": 0.2},
-    "Masksembles": {"layers": 2, "scale": 2.0},
-}
+OPTIONS = noise_before(layers=2)
 
 
 def load(seed):

@@ -14,7 +14,7 @@ from functools import partial
 import keras
 import numpy as np
 
-from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark import Data, Protocol, Training, noise_before
 from keras_zigzag.benchmark.__main__ import main
 
 NUM_SAMPLES = 100  # one batch is all of them
@@ -26,11 +26,7 @@ WIDTH = 32
 PASSES, QUICK_PASSES = 4000, 200  # over the samples, all in all
 PASSES_PER_EPOCH = 100
 LEARNING_RATE = 1e-2
-OPTIONS = {
-    "MCDropout": {"layers": 2, "rate": 0.2},
-    "VariancePropagation": {"layers": 2, "rate": 0.2},
-    "Masksembles": {"layers": 2, "scale": 2.0},
-}
+OPTIONS = noise_before(layers=2)
 
 
 def truth(x):

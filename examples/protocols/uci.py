@@ -15,7 +15,7 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
-from keras_zigzag.benchmark import Data, Protocol, Training
+from keras_zigzag.benchmark import Data, Protocol, Training, noise_before
 from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.csv_table import load_csv
 from keras_zigzag.benchmark.datasets import split_validation
@@ -51,11 +51,7 @@ QUICK_EPOCHS = 10
 QUICK_ROWS = 1_000
 ROUNDING = 1e-6  # Relative to the mean, a smaller spread is none.
 PAPER = {"boston": "boston-notebook"}
-OPTIONS = {
-    "MCDropout": {"layers": 2, "rate": 0.2},
-    "VariancePropagation": {"layers": 2, "rate": 0.2},
-    "Masksembles": {"layers": 2, "scale": 2.0},
-}
+OPTIONS = noise_before(layers=2)
 
 
 def chosen_feature(x):

@@ -18,6 +18,7 @@ from keras_zigzag.benchmark.protocol_files import (
     load_file,
     protocol_files,
 )
+from keras_zigzag.benchmark.report import report
 from keras_zigzag.benchmark.runner import run
 
 OUT = "results"
@@ -109,8 +110,6 @@ def compiled(protocol: Protocol) -> Protocol:
 
 
 def report_command(options: argparse.Namespace, given: Protocols | None) -> int:
-    from keras_zigzag.benchmark.report import report
-
     path = report(options.out, to=options.to, merge=options.merge)
     print(f"The report is in {path}.")
     return 0

@@ -14,9 +14,8 @@ import keras_zigzag as kz
 from keras_zigzag.benchmark.cost_cases import NUM_CLASSES, Case, make_data
 from keras_zigzag.benchmark.cost_measure import Run, time_interleaved
 from keras_zigzag.benchmark.cost_table import Spread, format_ratio, join_cells
-from keras_zigzag.benchmark.protocol import OF_SAMPLES, Variant
+from keras_zigzag.benchmark.protocol import OF_SAMPLES, SINGLE, Variant
 
-SINGLE = "SingleModel"
 # Where the other methods of samples are by default: what comes before is
 # computed once.
 LAST_LAYER = "BatchEnsemble-last-layer"

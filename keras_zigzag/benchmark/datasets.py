@@ -89,6 +89,12 @@ def load_tfds(
     return x, y
 
 
+def as_floats(data: Pair, size: int | None = None) -> Pair:
+    """The first samples, all by default, with inputs of float32."""
+    x, y = data
+    return x[:size].astype("float32"), y[:size]
+
+
 def write_arrays(
     names: Sequence[str], to: str | Path, data_dir: str | Path | None = None
 ) -> list[Path]:

@@ -15,6 +15,7 @@ from keras_zigzag.benchmark.results import label_in_file
 from keras_zigzag.number_checks import checked_count
 
 TASKS = ("classification", "regression")
+SINGLE = "SingleModel"
 NUM_SAMPLES = 5
 MAX_NAME = 200  # bytes; systems take 255, with what else is in a file's name
 # What takes several answers takes as many of them everywhere.
@@ -299,6 +300,35 @@ class Protocol:
                 f"Received: a protocol {self.name!r} of that task. Leave "
                 "the method out, or ask for 'all', which does."
             )
+
+
+def noise_before(
+    layers: int, rate: float = 0.2, scale: float = 2.0
+) -> dict[str, dict[str, Any]]:
+    """Options of the methods that need noise or masks in the base model.
+
+    For base models without dropout of their own.
+
+    Args:
+        layers: Integer. Before how many of the last layers it is put.
+        rate: Float in `(0, 1)`. Of the dropout. Defaults to `0.2`.
+        scale: Float. Of the masks. Defaults to `2.0`.
+
+    Returns:
+        Dictionary for the `options` of a `Protocol`.
+
+    Example:
+
+    >>> from keras_zigzag.benchmark import noise_before
+    >>> noise_before(layers=2)["Masksembles"]
+    {'layers': 2, 'scale': 2.0}
+    """
+    dropout = {"layers": layers, "rate": rate}
+    return {
+        "MCDropout": dropout,
+        "VariancePropagation": dropout,
+        "Masksembles": {"layers": layers, "scale": scale},
+    }
 
 
 def check_known(what: str, name: str, known: Any) -> None:

@@ -50,11 +50,11 @@ def find_protocols(name: str) -> Protocols:
         return load_file(_existing(Path(name)))
     files = protocol_files()
     if name in files:
-        return _main(load_file(files[name]), name)
+        return _named(load_file(files[name]), name, is_file=True)
     # Longer names first: "toy_regression-x" is not of a file "toy".
     for stem in sorted(files, key=len, reverse=True):
         if name.startswith(f"{stem}-"):
-            return _only(load_file(files[stem]), name)
+            return _named(load_file(files[stem]), name, is_file=False)
     raise ValueError(
         f"Unknown protocol. Expected one of {sorted(files)}, one of their "
         "parts, or the path of a file with a function `protocols(quick)`. "
@@ -100,25 +100,17 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _main(function: Protocols, name: str) -> Protocols:
-    """The protocol that has the name of its file, or all of the file."""
+def _named(function: Protocols, name: str, is_file: bool) -> Protocols:
+    """The protocols of a name; of a file's name, without any, all of it."""
 
     def found(quick: bool) -> list[Protocol]:
         every = function(quick)
-        return [one for one in every if one.name == name] or every
-
-    return found
-
-
-def _only(function: Protocols, name: str) -> Protocols:
-    def one(quick: bool) -> list[Protocol]:
-        found = function(quick)
-        chosen = [protocol for protocol in found if protocol.name == name]
-        if not chosen:
+        chosen = [protocol for protocol in every if protocol.name == name]
+        if not chosen and not is_file:
             raise ValueError(
                 f"Unknown protocol. Expected one of "
-                f"{[protocol.name for protocol in found]}. Received: {name!r}"
+                f"{[protocol.name for protocol in every]}. Received: {name!r}"
             )
-        return chosen
+        return chosen or every
 
-    return one
+    return found

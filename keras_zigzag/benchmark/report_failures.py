@@ -4,7 +4,8 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 
-from keras_zigzag.benchmark.report_run import SINGLE, Run
+from keras_zigzag.benchmark.protocol import SINGLE
+from keras_zigzag.benchmark.report_run import Run
 
 ACCURACY_BELOW = 0.05  # the single model's mean
 ERROR_TIMES = 1.5  # the single model's mean

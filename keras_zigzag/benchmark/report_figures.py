@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_zigzag import metrics
+from keras_zigzag.benchmark.protocol import SINGLE
 from keras_zigzag.benchmark.report_measures import COSTS, Measure
 from keras_zigzag.benchmark.report_panels import (
     add_shared_legend,
@@ -16,7 +17,7 @@ from keras_zigzag.benchmark.report_panels import (
     style,
 )
 from keras_zigzag.benchmark.report_rows import Row
-from keras_zigzag.benchmark.report_run import SINGLE, ZIGZAG
+from keras_zigzag.benchmark.report_run import ZIGZAG
 from keras_zigzag.benchmark.report_scores import Scores
 from keras_zigzag.benchmark.report_tables import at_samples
 from keras_zigzag.plots import error_against_uncertainty, reliability_diagram

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any
 
 import keras_zigzag as kz
-from keras_zigzag.benchmark.report_run import SINGLE
+from keras_zigzag.benchmark.protocol import SINGLE
 from keras_zigzag.benchmark.report_runs import Results
 from keras_zigzag.benchmark.results import without_own
 

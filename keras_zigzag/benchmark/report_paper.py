@@ -8,7 +8,7 @@ from keras_zigzag.benchmark.report_failures import mean
 from keras_zigzag.benchmark.report_measures import Measure
 from keras_zigzag.benchmark.report_rows import Estimate, Row
 from keras_zigzag.benchmark.report_table import Table, cells
-from keras_zigzag.benchmark.report_tables import number
+from keras_zigzag.benchmark.report_tables import decimals_of, number
 
 # Of the standard deviations, or what the paper says of its own.
 TIMES = 2
@@ -80,7 +80,7 @@ def _line(
 
 def signed(value: float) -> str:
     """Three decimals, fewer of large numbers, with a sign."""
-    decimals = sum(abs(value) < limit for limit in (10, 100, 1000))
+    decimals = decimals_of(value)
     return ("−" if value < 0 else "+") + f"{abs(value):.{decimals}f}"
 
 

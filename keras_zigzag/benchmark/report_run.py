@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-SINGLE, ZIGZAG = "SingleModel", "ZigZagModel"
+ZIGZAG = "ZigZagModel"
 
 
 @dataclasses.dataclass(frozen=True)

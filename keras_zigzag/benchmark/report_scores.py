@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_zigzag.benchmark.report_rows import Row
 from keras_zigzag.benchmark.results import DAMAGED, scores_path
+from keras_zigzag.benchmark.scoring import ood_names
 from keras_zigzag.metrics.inputs import Array
 
 
@@ -60,12 +61,10 @@ def load_scores(file: Path, task: str, is_entropy: bool = False) -> Scores:
             the method's own uncertainty. Defaults to `False`.
     """
     score = "entropy" if is_entropy else "uncertainty"
-    start, end = "ood_", f"_{score}"
     with file.open("rb") as content, np.load(content) as arrays:
         ood = {
-            key.removeprefix(start).removesuffix(end): arrays[key].ravel()
-            for key in arrays.files
-            if key.startswith(start) and key.endswith(end)
+            name: arrays[f"ood_{name}_{score}"].ravel()
+            for name in ood_names(arrays)
         }
         return Scores(
             task,

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from keras_zigzag.benchmark.protocol import SINGLE
 from keras_zigzag.benchmark.report_header import made_with
 from keras_zigzag.benchmark.report_measures import (
     COSTS,
@@ -16,7 +17,7 @@ from keras_zigzag.benchmark.report_measures import (
 from keras_zigzag.benchmark.report_noise import draw, sample_table, seed_table
 from keras_zigzag.benchmark.report_paper import Lookup, paper_table
 from keras_zigzag.benchmark.report_rows import Row, find, rows_of
-from keras_zigzag.benchmark.report_run import SINGLE, ZIGZAG
+from keras_zigzag.benchmark.report_run import ZIGZAG
 from keras_zigzag.benchmark.report_runs import Results
 from keras_zigzag.benchmark.report_scores import Scores, scores_of_one_seed
 from keras_zigzag.benchmark.report_table import Table

@@ -4,10 +4,11 @@ import dataclasses
 import os
 from collections.abc import Callable, Sequence
 
+from keras_zigzag.benchmark.protocol import SINGLE
 from keras_zigzag.benchmark.report_failures import mean
 from keras_zigzag.benchmark.report_measures import Measure
 from keras_zigzag.benchmark.report_rows import Estimate, Row, marks
-from keras_zigzag.benchmark.report_run import SINGLE, ZIGZAG
+from keras_zigzag.benchmark.report_run import ZIGZAG
 from keras_zigzag.benchmark.report_table import Cell, Table
 from keras_zigzag.evaluation import tables
 
@@ -157,12 +158,15 @@ def deviation(value: float, mean: float) -> str:
 
 def digits(value: float, like: float | None = None) -> str:
     """Three decimals, fewer of numbers of 10 or more."""
-    size = abs(value if like is None else like)
-    decimals = sum(size < limit for limit in (10, 100, 1000))
+    decimals = decimals_of(value if like is None else like)
     # A deviation may be too small for the decimals of its mean.
     if abs(value) < 10.0**-decimals:
         return tables.number(value)
     return f"{value:.{decimals}f}"
+
+
+def decimals_of(value: float) -> int:
+    return sum(abs(value) < limit for limit in (10, 100, 1000))
 
 
 _EXACT = ("changed_layers", "size")

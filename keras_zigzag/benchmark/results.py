@@ -34,7 +34,6 @@ COMPARED_VERSIONS = ("keras_zigzag", "keras", "backend")
 NEEDED = {"protocol", "method", "seed", "digest", "versions", "error"}
 # What NumPy raises for an `.npz` that was cut off or overwritten.
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError)
-BACKENDS = {"tensorflow": "tensorflow", "jax": "jax", "torch": "torch"}
 
 
 def results_path(out: Path, protocol: str) -> Path:
@@ -150,7 +149,8 @@ def digest_of(settings: Any) -> str:
 def versions() -> dict[str, str]:
     """The versions that may have to do with a result."""
     backend = keras.backend.backend()
-    module = importlib.import_module(BACKENDS[backend])
+    # Packages are called as Keras calls the backends.
+    module = importlib.import_module(backend)
     return {
         "keras_zigzag": __version__,
         "keras": keras.version(),

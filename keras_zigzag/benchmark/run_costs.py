@@ -10,12 +10,16 @@ import keras
 import numpy as np
 
 from keras_zigzag.benchmark.cost_measure import Run, time_interleaved
-from keras_zigzag.benchmark.cost_table import Spread
-from keras_zigzag.benchmark.protocol import Data, Protocol, Variant
+from keras_zigzag.benchmark.cost_methods import ratio
+from keras_zigzag.benchmark.protocol import (
+    SINGLE,
+    Data,
+    Protocol,
+    Variant,
+)
 from keras_zigzag.benchmark.recipes import Recipe
 from keras_zigzag.evaluation.data import Batches
 
-SINGLE = "SingleModel"
 # Enough that what Keras does once per call does not count.
 MAX_BATCHES, MAX_SAMPLES = 40, 8_000
 REPEATS = 5
@@ -44,30 +48,33 @@ def costs_of(
     single = Recipe(protocol, Variant(SINGLE))
     recipe = Recipe(protocol, variant)
     models = {
-        "single": (single, single.trainee(data)),
+        SINGLE: (single, single.trainee(data)),
         "method": (recipe, recipe.trainee(data)),
     }
-    x, y = first_batches(data.train, protocol.training.batch_size)
-    with warnings.catch_warnings():
-        # Certificates that are random take as long as trained ones.
-        warnings.simplefilter("ignore")
-        fit, predict = {}, {}
-        for name, (each, trainee) in models.items():
-            fit[name] = _fit(trainee, x, y, protocol)
-            predict[name] = _predict(each.unfinished(trainee), x, protocol)
-        training = time_interleaved(fit, REPEATS)
-        inference = time_interleaved(predict, REPEATS)
-    finished = {
+    methods = {
         name: each.unfinished(trainee)
         for name, (each, trainee) in models.items()
     }
-    parameters = finished["method"].count_params()
+    size = protocol.training.batch_size
+    x, y = first_batches(data.train, size)
+    with warnings.catch_warnings():
+        # Certificates that are random take as long as trained ones.
+        warnings.simplefilter("ignore")
+        training = time_interleaved(
+            {name: _fit(one, x, y, size) for name, (_, one) in models.items()},
+            REPEATS,
+        )
+        inference = time_interleaved(
+            {name: _predict(one, x, size) for name, one in methods.items()},
+            REPEATS,
+        )
+    parameters = methods["method"].count_params()
     return {
-        "size": parameters / finished["single"].count_params(),
+        "size": parameters / methods[SINGLE].count_params(),
         "inference_time": _ratio(inference),
         "training_time": _ratio(training),
         "changed_layers": share_of_changed_layers(
-            protocol.build(), finished["method"]
+            protocol.build(), methods["method"]
         ),
         "parameters": parameters,
     }
@@ -132,17 +139,14 @@ def _fingerprint(layer: Any) -> str:
     return f"{type(layer).__name__} {sorted(map(str, config.items()))} {shapes}"
 
 
-def _fit(model: keras.Model, x: Any, y: Any, protocol: Protocol) -> Run:
-    size = protocol.training.batch_size
+def _fit(model: keras.Model, x: Any, y: Any, size: int) -> Run:
     return lambda: model.fit(x, y, batch_size=size, verbose=0)
 
 
-def _predict(model: keras.Model, x: Any, protocol: Protocol) -> Run:
-    size = protocol.training.batch_size
+def _predict(model: keras.Model, x: Any, size: int) -> Run:
     return lambda: model.predict(x, batch_size=size, verbose=0)
 
 
 def _ratio(seconds: dict[str, list[float]]) -> list[float]:
-    pairs = zip(seconds["method"], seconds["single"], strict=True)
-    spread = Spread.of([ours / single for ours, single in pairs])
+    spread = ratio(seconds, "method")
     return [spread.median, spread.low, spread.high]

@@ -140,16 +140,15 @@ class _Reader:
         samples = predict_batch(self.samples, x)
         leaves = [np.asarray(leaf) for leaf in keras.tree.flatten(samples)]
         found = {f"samples_{index}": leaf for index, leaf in enumerate(leaves)}
-        total = leaves[0].shape[1]
-        for number in range(1, total + 1):
+        for number in range(1, leaves[0].shape[1] + 1):
             try:
                 part = self._of_first(samples, number)
             except ValueError:
                 # A spread of one sample.
                 continue
             found.update({f"{key}_{number}": v for key, v in part.items()})
-        found.update(self._with_entropy(self._of_first(samples, total)))
-        return found
+        # The last part is of all samples.
+        return found | self._with_entropy(part)
 
     def _of_first(self, samples: Any, number: int) -> Scores:
         some = keras.tree.map_structure(

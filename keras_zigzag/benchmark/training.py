@@ -41,7 +41,6 @@ class EpochBackup:
 
     def save(self, model: keras.Model, epoch: int, seconds: float) -> None:
         """Writes the state after an epoch; the file is never half written."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         values = {
             f"variable_{index}": ops.convert_to_numpy(variable)
             for index, variable in enumerate(_variables(model))
