@@ -68,10 +68,10 @@ def main(
             file=sys.stderr,
         )
         return INTERRUPTED
-    except OSError as error:
+    except (OSError, ImportError) as error:
         print(
             f"\nStopped: {error}. What is done is kept; the same command goes "
-            "on once there is room and every file is there.",
+            "on once there is room and everything that it needs is there.",
             file=sys.stderr,
         )
         return 1

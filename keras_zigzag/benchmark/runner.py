@@ -67,7 +67,7 @@ def run(
     Raises:
         ValueError: If a method is unknown or not defined for the task, the
             file holds results of other versions or settings, or the base
-            models of the protocol share weights.
+            models of the protocol share weights; and whatever `load` raises.
         OSError: If nothing can be written. What is done is kept.
 
     Example:
@@ -154,12 +154,14 @@ class _Run:
             costs: Dictionary. What the method costs, measured with another
                 seed, or an empty one.
         """
+        # What is wrong with the data is so for all methods.
+        data = load(self.seed)
         if self.progress is not None:
             self.progress.start(self.label, self.seed)
         try:
-            found = self._results(load(self.seed), costs)
+            found = self._results(data, costs)
         except OSError:
-            # A full disk or a missing file is not the method's fault.
+            # A full disk is not the method's fault.
             raise
         except Exception as error:
             found = self._failure(error)

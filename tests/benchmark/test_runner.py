@@ -180,6 +180,16 @@ def test_a_failure_is_noted_and_the_others_go_on(tmp_path, monkeypatch):
     assert repeated["error"] is None and "accuracy" in repeated["metrics"]
 
 
+def test_data_that_cannot_be_loaded_are_no_failure_of_a_method(tmp_path):
+    def load(seed):
+        raise ImportError("Install the reader of these data.")
+
+    protocol = tiny_protocol.make(epochs=1, load=load)
+    with pytest.raises(ImportError, match="Install the reader"):
+        run(protocol, seeds=1, out=tmp_path, progress=False)
+    assert read_records(tmp_path / "tiny.jsonl") == []
+
+
 def test_metrics_are_those_of_the_stored_scores(tmp_path):
     protocol = tiny_protocol.make(epochs=1)
     (record,) = run(protocol, "DeepEnsemble", 1, tmp_path, progress=False)
