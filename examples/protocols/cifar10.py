@@ -31,7 +31,7 @@ BATCH_SIZE = 128
 MOMENTUM = 0.9
 WEIGHT_DECAY = 5e-4
 LEARNING_RATES = [1e-1] * 20 + [1e-2] * 10
-QUICK_LEARNING_RATES = [1e-1] * 8 + [1e-2] * 4
+QUICK_LEARNING_RATES = [1e-1] * 4 + [1e-2] * 2
 QUICK_TRAIN, QUICK_TEST = 20_000, 5_000  # images
 OPTIONS = noise_before(layers=2)
 
