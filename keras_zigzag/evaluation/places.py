@@ -228,15 +228,15 @@ def _labels(targets: Array, prediction: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _rows(values: Array, shape: tuple[int, ...], name: str) -> Array:
-    if values.shape == shape:
-        values = values[..., None]
-    if values.shape[:-1] != shape:
+    """One row of values per place; all of a mesh, if it is one place."""
+    if values.shape[: len(shape)] != shape:
         raise ValueError(
-            f"`{name}` must have the shape of `uncertainty`, or one more axis "
-            f"of values. Received: `{name}` of shape {values.shape}, "
+            f"`{name}` must have the shape of `uncertainty`, or more axes, of "
+            f"values. Received: `{name}` of shape {values.shape}, "
             f"`uncertainty` of shape {shape}."
         )
-    return values.reshape(math.prod(shape), values.shape[-1])
+    size = math.prod(values.shape[len(shape) :])
+    return values.reshape(math.prod(shape), size)
 
 
 def _check_same_width(targets: Array, prediction: Array) -> None:

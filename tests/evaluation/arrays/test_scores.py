@@ -60,6 +60,25 @@ def test_regression():
     }
 
 
+def test_one_uncertainty_for_all_values_of_a_sample():
+    generator = np.random.default_rng(0)
+    targets = generator.normal(size=(50, 7, 1))
+    prediction = targets + generator.normal(size=targets.shape)
+    uncertainty = generator.uniform(size=50)
+    report = kz.evaluate_scores(
+        targets, prediction, uncertainty, task="regression"
+    )
+    errors = np.abs(prediction - targets).mean(axis=(1, 2))
+    assert report["mae"] == pytest.approx(errors.mean())
+    assert report["pearson"] == pytest.approx(
+        np.corrcoef(errors, uncertainty)[0, 1]
+    )
+    with pytest.raises(ValueError, match="as many values"):
+        kz.evaluate_scores(
+            targets, prediction[:, :3], uncertainty, task="regression"
+        )
+
+
 def test_binary_by_hand():
     report = kz.evaluate_scores(
         targets=[[0], [1], [1]],
