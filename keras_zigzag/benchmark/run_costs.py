@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 import warnings
 from typing import Any
 
@@ -20,8 +21,10 @@ from keras_zigzag.benchmark.protocol import (
 from keras_zigzag.benchmark.recipes import Recipe
 from keras_zigzag.evaluation.data import Batches
 
-# Enough that what Keras does once per call does not count.
-MAX_BATCHES, MAX_SAMPLES = 40, 8_000
+# Enough that what Keras does once per call does not count, and no more: it is
+# done many times, by methods that take many times as long.
+MIN_BATCHES, MAX_BATCHES, MAX_SAMPLES = 8, 40, 8_000
+SECONDS = 1.0  # of the single model's `fit`
 REPEATS = 5
 # What two layers may differ in and still be the same.
 NAMES = ("name", "dtype", "trainable", "seed", "batch_shape", "build_config")
@@ -56,7 +59,7 @@ def costs_of(
         for name, (each, trainee) in models.items()
     }
     size = protocol.training.batch_size
-    x, y = first_batches(data.train, size)
+    x, y = enough(models[SINGLE][1], *first_batches(data.train, size), size)
     with warnings.catch_warnings():
         # Certificates that are random take as long as trained ones.
         warnings.simplefilter("ignore")
@@ -127,6 +130,22 @@ def first_batches(data: Any, batch_size: int) -> tuple[Any, Any]:
         for parts in zip(*((x, y) for x, y, _ in some), strict=True)
     )
     return x, y
+
+
+def enough(single: keras.Model, x: Any, y: Any, size: int) -> tuple[Any, Any]:
+    """As many batches as the single model trains on in a second or so."""
+
+    def first(count: int) -> tuple[Any, Any]:
+        return keras.tree.map_structure(
+            lambda leaf: leaf[: count * size], (x, y)
+        )
+
+    fit = _fit(single, *first(2), size)
+    fit()
+    start = time.perf_counter()
+    fit()
+    number = 2 * SECONDS / (time.perf_counter() - start)
+    return first(int(np.clip(number, MIN_BATCHES, MAX_BATCHES)))
 
 
 def _fingerprint(layer: Any) -> str:

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 import keras_zigzag as kz
+from keras_zigzag.benchmark import run_costs
 from keras_zigzag.benchmark.run_costs import (
+    enough,
     first_batches,
     leaf_layers,
     share_of_changed_layers,
@@ -47,3 +49,13 @@ def test_first_batches_are_limited():
     assert len(taken) == len(labels) == 8000
     taken, _ = first_batches((x[:30], np.arange(30)), 8)
     assert len(taken) == 30
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(0.0, 8), (1e9, 20)])
+def test_fewer_batches_of_what_takes_long(seconds, count, monkeypatch):
+    monkeypatch.setattr(run_costs, "SECONDS", seconds)
+    single = toys.mlp()
+    single.compile("sgd", "sparse_categorical_crossentropy")
+    x = np.zeros((40, *single.input_shape[1:]), "float32")
+    taken, labels = enough(single, x, np.zeros(40, int), 2)
+    assert len(taken) == len(labels) == 2 * count
