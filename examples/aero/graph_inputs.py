@@ -1,0 +1,105 @@
+"""What stands between the inputs of a graph network and its layers."""
+
+import math
+
+import keras
+from edge_blocks import EdgeBlocks, check_edges
+from graph_layer import PACKAGE, num_nodes_of, rows_of, without_padding
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package=PACKAGE)
+class NodeMasking(keras.layers.Layer):
+    """Says which nodes there are, to all layers that follow.
+
+    The features of padded nodes become zero, whatever they were.
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Inputs: list of the features, `(batch_size, num_nodes, num_features)`, and
+    the mask, `(batch_size, num_nodes)`, `False` at padded nodes.
+
+    Example:
+
+    >>> features = keras.Input((None, 3))
+    >>> node_mask = keras.Input((None,), dtype="bool")
+    >>> nodes = NodeMasking()([features, node_mask])
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        # Coordinates are differences of numbers that are close.
+        self.autocast = False
+
+    def build(self, input_shape):
+        if len(input_shape) != 2 or len(input_shape[1]) != 2:
+            raise ValueError(
+                "`NodeMasking` takes a list of features and a mask of shape "
+                f"(batch_size, num_nodes). Received: shapes {input_shape}."
+            )
+        self.built = True
+
+    def call(self, inputs, mask=None):
+        features, node_mask = inputs
+        return without_padding(features, node_mask)
+
+    def compute_mask(self, inputs, mask=None):
+        is_bool = keras.backend.standardize_dtype(inputs[1].dtype) == "bool"
+        return inputs[1] if is_bool else ops.cast(inputs[1], "bool")
+
+    def compute_output_spec(self, inputs, mask=None):
+        return keras.KerasTensor(inputs[0].shape, inputs[0].dtype)
+
+
+@keras.saving.register_keras_serializable(package=PACKAGE)
+class RelativeCoordinates(keras.layers.Layer):
+    """Pseudo-coordinates of edges: where the source lies from the target.
+
+    Args:
+        scale: Float. Length by which they are divided, such as the typical
+            one of an edge (`meshes.edge_length`). Defaults to `1.0`.
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Inputs: list of the coordinates, `(batch_size, num_nodes, num_dims)`, and
+    the edges.
+
+    Output: `(batch_size, num_edges, num_dims)` in float32, zero at padding.
+
+    Raises:
+        ValueError: If `scale` is not positive.
+    """
+
+    def __init__(self, scale=1.0, **kwargs):
+        super().__init__(**kwargs)
+        if not (scale > 0 and math.isfinite(scale)):
+            raise ValueError(
+                f"`scale` must be a positive number. Received: scale={scale!r}"
+            )
+        self.scale = scale
+        self.supports_masking = True
+        # Differences of close numbers have no digits in half precision.
+        self.autocast = False
+
+    def call(self, inputs):
+        coordinates, edges = inputs
+        check_edges(edges)
+        blocks = EdgeBlocks(edges, num_nodes_of(coordinates))
+        nodes = rows_of(ops.cast(coordinates, "float32"))
+        difference = blocks.from_sources(nodes) - blocks.from_targets(nodes)
+        relative = blocks.clear(difference) / self.scale
+        shape = (blocks.batch_size, blocks.num_edges, coordinates.shape[-1])
+        return ops.reshape(relative, shape)
+
+    def compute_mask(self, inputs, mask=None):
+        return None
+
+    def compute_output_spec(self, inputs):
+        coordinates, edges = inputs
+        check_edges(edges)
+        shape = (*edges.shape[:2], coordinates.shape[-1])
+        return keras.KerasTensor(shape, "float32")
+
+    def get_config(self):
+        return super().get_config() | {"scale": self.scale}
