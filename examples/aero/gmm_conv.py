@@ -123,15 +123,36 @@ class GMMConv(GraphLayer):
 
     def convolve(self, features, blocks, weights):
         """Sums or means over edges, `(nodes, filters)`."""
-        neighbours = blocks.from_sources(features)
-        weights = ops.cast(ops.swapaxes(weights, 1, 2), features.dtype)
-        sums = ops.cast(ops.matmul(weights, neighbours), "float32")
-        sums = blocks.sum_of_blocks(sums)
+        weights = ops.cast(weights, features.dtype)
+        if blocks.any_order:
+            sums = self.kernels_first(features, blocks, weights)
+        else:
+            sums = self.edges_first(features, blocks, weights)
         if self.aggregation == "mean":
-            sums = sums / ops.reshape(blocks.counts(), (-1, 1, 1))
+            sums = sums / ops.expand_dims(blocks.counts(), axis=1)
+        return ops.cast(sums, features.dtype)
+
+    def kernels_first(self, features, blocks, weights):
+        """Where segment sums are the most work: they get `filters` values."""
+        kernel = ops.reshape(
+            ops.swapaxes(self.kernel, 0, 1), (features.shape[-1], -1)
+        )
+        values = blocks.from_sources(ops.matmul(features, kernel))
+        values = ops.reshape(values, (-1, self.kernel_size, self.filters))
+        # A product of matrices, since XLA would compute sums of products
+        # again and again within the segment sum.
+        weighted = ops.matmul(weights, values)
+        return blocks.sum(ops.cast(weighted, "float32"))
+
+    def edges_first(self, features, blocks, weights):
+        """Where gathers are the most work: they get the features alone."""
+        neighbours = blocks.from_sources(features)
+        sums = ops.matmul(ops.swapaxes(weights, 1, 2), neighbours)
+        sums = blocks.sum_of_blocks(ops.cast(sums, "float32"))
         width = self.kernel_size * features.shape[-1]
-        sums = ops.reshape(ops.cast(sums, features.dtype), (-1, width))
-        return ops.matmul(sums, ops.reshape(self.kernel, (width, self.filters)))
+        sums = ops.cast(ops.reshape(sums, (-1, width)), features.dtype)
+        kernel = ops.reshape(self.kernel, (width, self.filters))
+        return ops.cast(ops.matmul(sums, kernel), "float32")
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[0][:-1], self.filters)

@@ -101,17 +101,20 @@ class TransformerConv(GraphLayer):
 
     def call(self, inputs, mask=None):
         features, blocks, rest = self.read(inputs, mask)
-        query = self.by_heads(project(features, self.query))
+        query = project(features, self.query)
         key, value = self.of_sources(features, blocks)
         if rest:
             edge_features = blocks.clear(blocks.of_edges(rest[0]), filler=0)
-            edge = self.by_heads(ops.matmul(edge_features, self.edge_kernel))
+            edge = ops.matmul(edge_features, self.edge_kernel)
             key, value = key + edge, value + edge
         products = ops.cast(blocks.from_targets(query) * key, "float32")
-        scores = ops.sum(products, axis=-1) / self.filters**0.5
-        weights = ops.expand_dims(blocks.softmax(scores), axis=-1)
-        outputs = blocks.sum(weights * ops.cast(value, "float32"))
-        outputs = self.joined(ops.cast(outputs, features.dtype))
+        # Sums over the features of each head. A matrix of zeros and ones is
+        # faster than an axis of heads, which would be short.
+        head = ops.repeat(ops.eye(self.num_heads), self.filters, axis=1)
+        scores = ops.matmul(products, ops.transpose(head))
+        weights = blocks.softmax(scores / self.filters**0.5)
+        values = ops.matmul(weights, head) * ops.cast(value, "float32")
+        outputs = self.joined(ops.cast(blocks.sum(values), features.dtype))
         return self.as_nodes(self.with_skip(outputs, features), blocks)
 
     def add_projection(self, name, size, width):
@@ -124,21 +127,18 @@ class TransformerConv(GraphLayer):
         return kernel, bias
 
     def of_sources(self, features, blocks):
-        """Keys and values by blocks, `(blocks, degree, num_heads, filters)`."""
+        """Keys and values by blocks, `(blocks, degree, heads * filters)`."""
         both = [project(features, self.key), project(features, self.value)]
         # One gather of both.
         both = blocks.from_sources(ops.concatenate(both, axis=-1))
-        return [self.by_heads(one) for one in ops.split(both, 2, axis=-1)]
-
-    def by_heads(self, values):
-        shape = (*values.shape[1:-1], self.num_heads, self.filters)
-        return ops.reshape(values, (-1, *shape))
+        return ops.split(both, 2, axis=-1)
 
     def joined(self, values):
         """Rows with the heads side by side, or averaged."""
         if self.concat:
-            return ops.reshape(values, (-1, self.num_outputs))
-        return ops.mean(values, axis=1)
+            return values
+        shape = (-1, self.num_heads, self.filters)
+        return ops.mean(ops.reshape(values, shape), axis=1)
 
     def with_skip(self, outputs, features):
         if not self.root_weight:
