@@ -4,7 +4,8 @@
 forward and backward pass of each layer, as a ratio to the layer of the same
 size of torch-geometric (`pip install torch_geometric`), whose values they
 have. With another backend, or with `--among`, the ratio is to our own layer
-with edges in any order.
+with edges in any order. TensorFlow and JAX compile the pass with XLA, as
+Keras does by default, and PyTorch does not.
 """
 
 import argparse

@@ -4,8 +4,11 @@ The graphs of a batch become one graph without edges between its parts. An
 edge reads its source (a gather), and what the edges bring is reduced at their
 targets (a segment sum). Where the edges of a target stand in blocks of a few
 rows, as `meshes.in_blocks` lays them, a block is reduced by itself and the
-segment sum has next to nothing left to do. `benchmark_layers.py` measures
-both: with blocks, a step of `GMMConv` takes a half to a quarter of the time.
+segment sum has little left to do, or nothing. Edges in any order are the
+default, since all graphs have them. Blocks are faster, as
+`benchmark_layers.py` measures: on grids of 1,600 nodes and at most six edges
+each, a step of `GMMConv` took 0.3 of the time with PyTorch, 0.5 with JAX, and
+about the same with TensorFlow and XLA.
 """
 
 import keras
@@ -85,10 +88,12 @@ class EdgeBlocks:
         """Weights of the edges of each target, `(blocks, degree, ...)`."""
         lowest = -1e30  # Where a target has no edge.
         scores = self.clear(scores, filler=lowest)
-        highest = scores[:, 0] if self.any_order else ops.max(scores, axis=1)
+        # The weights do not depend on it, so it has no gradient.
+        highest = ops.stop_gradient(scores)
+        highest = highest[:, 0] if self.any_order else ops.max(highest, axis=1)
         highest = self._reduce(highest, ops.segment_max, ops.maximum)
-        # The weights do not depend on it. A segment without edges has -inf.
-        highest = ops.stop_gradient(ops.maximum(highest, lowest))
+        # Segments without edges have -inf.
+        highest = ops.maximum(highest, lowest)
         weights = self.clear(ops.exp(scores - self.from_targets(highest)))
         total = self.sum(weights)
         total = ops.where(total == 0, ops.ones_like(total), total)
