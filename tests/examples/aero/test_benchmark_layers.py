@@ -4,7 +4,7 @@ import pytest
 from tests.examples.scripts import run_example
 
 
-@pytest.mark.slow_but_on("torch")
+@pytest.mark.slow
 def test_benchmark():
     sizes = ["--repeats", 1, "--rings", 1, "--meshes", 1]
     output = run_example(
