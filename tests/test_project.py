@@ -30,6 +30,7 @@ def test_types_are_shipped():
         ("main-job", ["examples/digits.py"]),
         ("tests", ["pytest", "KERAS_BACKEND=jax", "KERAS_BACKEND=torch"]),
         ("experiment", ["benchmark run digits", "benchmark report"]),
+        ("airfoils", ["pip install", "out outputs/a", "out outputs/b", "cmp"]),
     ],
 )
 def test_readme_commands_can_be_read(name, expected):
