@@ -6,8 +6,8 @@ import signal
 import sys
 from pathlib import Path
 
-from draw_log import OK
 from generation import generate
+from one_run import only_run
 from solver_process import SolverMissing
 
 DATA_THERE = (
@@ -35,21 +35,18 @@ def make_parser(description, num):
 
 def run_generator(options, generator, processes):
     """Makes the data set, and says what became of the draws."""
-    path, log = generate(
-        generator,
-        options.num,
-        options.seed,
-        options.out,
-        options.workers,
-        processes,
-    )
-    counts = log.counts()
-    failed = ", ".join(
-        f"{number} {status}" for status, number in counts.items() if number
-    )
+    with only_run(options.out, generator.name):
+        path, log = generate(
+            generator,
+            options.num,
+            options.seed,
+            options.out,
+            options.workers,
+            processes,
+        )
+    counts = ", ".join(f"{num} {name}" for name, num in log.counts().items())
     print(f"{path}: {len(log.answered(options.num))} samples.")
-    print(f"{len(log.records)} draws: {failed}. See {log.path}.")
-    return counts[OK]
+    print(f"{len(log.records)} draws: {counts}. See {log.path}.")
 
 
 def main_of(run):

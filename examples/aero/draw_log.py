@@ -108,8 +108,8 @@ class DrawLog:
         if len(whole) < len(text):
             os.truncate(self.path, len(whole))
         try:
-            return [json.loads(line) for line in whole.splitlines()]
-        except ValueError as error:
+            return [dict(json.loads(line)) for line in whole.splitlines()]
+        except (TypeError, ValueError) as error:
             raise ValueError(
                 f"{self.path} is not a log of draws: {error}. Take another "
                 "folder."

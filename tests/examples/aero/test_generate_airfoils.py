@@ -1,5 +1,6 @@
 """Airfoils, with a program in XFOIL's place: no solver is needed."""
 
+import fcntl
 import json
 import signal
 import time
@@ -104,6 +105,17 @@ def test_a_killed_run_goes_on(xfoil, tmp_path):
     assert answer == whole
     assert log.read_text().startswith(before)
     assert len(records) == 11
+
+
+def test_two_runs_do_not_share_a_folder(xfoil, tmp_path):
+    with open(tmp_path / "airfoils.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        code, _, errors = run(SCRIPT, *arguments(xfoil, tmp_path, 1))
+    assert code == 1
+    assert (
+        "Another run makes airfoils in" in errors and "Traceback" not in errors
+    )
+    generate(xfoil, tmp_path, 1)
 
 
 def test_a_lost_answer_is_computed_again(xfoil, tmp_path):
@@ -238,8 +250,9 @@ def test_another_seed_needs_another_folder(xfoil, tmp_path):
     assert "draws of other settings" in errors and "'seed': 0" in errors
 
 
-def test_a_log_that_is_none(xfoil, tmp_path):
-    (tmp_path / "airfoils.jsonl").write_text("no JSON\n")
+@pytest.mark.parametrize("line", ["no JSON", "3"])
+def test_a_log_that_is_none(xfoil, tmp_path, line):
+    (tmp_path / "airfoils.jsonl").write_text(f"{line}\n")
     code, _, errors = run(SCRIPT, *arguments(xfoil, tmp_path, 1))
     assert code == 1
     assert "is not a log of draws" in errors
