@@ -23,10 +23,12 @@ from openfoam import (
     RELAXATIONS,
     SPEED,
     TIMEOUT,
+    Body,
     OpenFoam,
 )
 from parametric_car import (
     BOUNDS,
+    FINE,
     car_faces,
     car_rings,
     car_vertices,
@@ -36,6 +38,7 @@ from solver_process import Processes
 
 NUM = 280
 SETTINGS = {
+    "detail": FINE,
     "speed": SPEED,
     "cells": CELLS,
     "iterations": ITERATIONS,
@@ -57,12 +60,13 @@ class Car(NamedTuple):
 
 def car_generator(openfoam):
     """How cars are drawn and solved."""
-    faces = car_faces()
+    fine_faces = car_faces(FINE)
 
     def solve(parameters, relaxation):
         vertices = car_vertices(parameters)
-        area = frontal_area(car_rings(parameters))
-        flow = openfoam(vertices, faces, area, relaxation)
+        area = frontal_area(car_rings(parameters, FINE))
+        body = Body(car_vertices(parameters, FINE), fine_faces, area)
+        flow = openfoam(body, vertices, relaxation)
         return Car(vertices, *flow, area)
 
     return Generator(
@@ -71,14 +75,15 @@ def car_generator(openfoam):
         solve,
         RELAXATIONS,
         "parameters",
-        {"faces": faces},
+        {"faces": car_faces()},
         SETTINGS,
     )
 
 
 def check_ahmed(openfoam):
     """Prints the drag of Ahmed's body, and what was measured."""
-    flow = openfoam(*ahmed_body(), ahmed_frontal_area(), RELAXATIONS[0])
+    body = Body(*ahmed_body(), ahmed_frontal_area())
+    flow = openfoam(body, body.vertices, RELAXATIONS[0])
     print(
         f"Ahmed's body at 25°: a drag of {flow.drag_coefficient:.3f}, "
         f"measured: {MEASURED}"

@@ -130,5 +130,6 @@ def _check_failures(log):
     raise RuntimeError(
         f"The solver has no answer to any of the first {len(records)} draws: "
         f"{log.counts()}. The log says what each try gave: {log.path}. The "
-        f"last one: {records[-1]['tries'][-1]}"
+        f"last one: {records[-1]['tries'][-1]}. Once the solver works, take "
+        "another folder with --out."
     )

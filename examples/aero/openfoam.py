@@ -29,10 +29,18 @@ TIMEOUT = 600.0  # seconds for each of the commands
 LARGEST_DRAG = 2.0  # of no body that has converged
 
 
+class Body(NamedTuple):
+    """A closed surface, whose half is solved, in metres."""
+
+    vertices: np.ndarray  # (num, 3)
+    faces: np.ndarray  # (num, 3)
+    frontal_area: float  # of the whole body
+
+
 class Flow(NamedTuple):
     """What OpenFOAM found."""
 
-    pressure_coefficient: np.ndarray  # (num_vertices,)
+    pressure_coefficient: np.ndarray  # (num_points,)
     drag_coefficient: float
     drag_std: float  # over the last iterations
 
@@ -63,11 +71,14 @@ class OpenFoam:
         self.processes = processes
         self.timeout = timeout
 
-    def __call__(self, vertices, faces, frontal_area, relaxation):
-        """Raises a `SolverFailure` where OpenFOAM gives no result."""
+    def __call__(self, body, points, relaxation):
+        """The pressure is that of the surface's faces nearest to the points.
+
+        Raises a `SolverFailure` where OpenFOAM gives no result.
+        """
         with tempfile.TemporaryDirectory(prefix="car") as folder:
             case = Path(folder) / "case"
-            write_case(case, vertices, faces, frontal_area, relaxation)
+            write_case(case, body, relaxation)
             for name, *options in COMMANDS:
                 self.processes.run(
                     [self.programs[name], *options],
@@ -76,10 +87,10 @@ class OpenFoam:
                     self.timeout,
                     environment=_environment(),
                 )
-            return read_flow(case, vertices)
+            return read_flow(case, points)
 
 
-def write_case(case, vertices, faces, frontal_area, relaxation):
+def write_case(case, body, relaxation):
     """The files of `car_case`, its settings and the body's surface."""
     shutil.copytree(CASE, case)
     energy = 1.5 * (INTENSITY * SPEED) ** 2
@@ -89,7 +100,7 @@ def write_case(case, vertices, faces, frontal_area, relaxation):
         "speed": SPEED,
         "flow": f"({SPEED} 0 0)",
         "viscosity": VISCOSITY,
-        "halfArea": frontal_area / 2,
+        "halfArea": body.frontal_area / 2,
         "turbulentEnergy": energy,
         "dissipationRate": np.sqrt(energy) / (0.09**0.25 * EDDIES),
         "relaxation": relaxation,
@@ -98,7 +109,7 @@ def write_case(case, vertices, faces, frontal_area, relaxation):
     (case / "settings").write_text("".join(lines))
     surface = case / "constant" / "triSurface" / "car.stl"
     surface.parent.mkdir()
-    write_stl(surface, vertices, faces)
+    write_stl(surface, body.vertices, body.faces)
 
 
 def write_stl(path, vertices, faces):
@@ -113,7 +124,7 @@ def write_stl(path, vertices, faces):
         file.write("endsolid car\n")
 
 
-def read_flow(case, vertices):
+def read_flow(case, points):
     """Mean drag of the last iterations, and pressure at the last one."""
     drag = _read_table(case, "drag/0/coefficient.dat")[-AVERAGED:, 1]
     if len(drag) < AVERAGED or not (np.abs(drag) < LARGEST_DRAG).all():
@@ -124,8 +135,8 @@ def read_flow(case, vertices):
     if not np.isfinite(table).all():
         raise SolverFailure(NOT_CONVERGED, "a pressure that is not finite")
     # The other half of the body is the mirror image of what was computed.
-    mirrored = vertices * [1, 0, 1] + np.abs(vertices) * [0, 1, 0]
-    _, nearest = cKDTree(table[:, :3]).query(mirrored)
+    half = points * [1, 0, 1] + np.abs(points) * [0, 1, 0]
+    _, nearest = cKDTree(table[:, :3]).query(half)
     pressure = table[nearest, 3] / (SPEED**2 / 2)
     return Flow(pressure, float(drag.mean()), float(drag.std()))
 

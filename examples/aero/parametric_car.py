@@ -1,8 +1,9 @@
-"""Car bodies from nine numbers: forty rings of forty points, and two poles.
+"""Car bodies from nine numbers: rings along the car, and two poles.
 
-The construction was inferred from bodies whose numbers and vertices were
-known. It gives their vertices to 0.1 mm behind the first ring, and to 2 mm in
-the nose; the first ring of some was folded in, which these are not.
+The construction was inferred from data whose numbers, vertices and frontal
+areas are known. It gives their vertices to 0.1 mm, but for the first ring:
+that of some was folded in by up to 3 cm, which these are not. Their frontal
+areas and pressures are those of a body with more rings, about 90.
 """
 
 from typing import NamedTuple
@@ -10,7 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 LENGTH = 4.2  # metres, of every car
-NUM_RINGS, RING_SIZE = 40, 40
+
+
+class Detail(NamedTuple):
+    """How finely a body is divided."""
+
+    num_rings: int
+    ring_size: int
+
+
+# What a network sees, and what the flow is computed around. The upper side's
+# corners are rounded over a number of rings, so the second one's are sharper.
+COARSE, FINE = Detail(40, 40), Detail(90, 80)
 # The smallest and largest value of each number.
 BOUNDS = {
     "hood_height": (0.36, 0.55),  # above the ground, in `HEIGHT`
@@ -32,7 +44,7 @@ NARROWS_FROM = 0.7  # lengths of the car
 
 
 class Rings(NamedTuple):
-    """The stations along a car, all in metres; arrays of shape `(40,)`."""
+    """The stations along a car, in metres; one entry for each ring."""
 
     x: np.ndarray
     half_width: np.ndarray
@@ -40,11 +52,12 @@ class Rings(NamedTuple):
     top: np.ndarray
 
 
-def car_rings(parameters):
+def car_rings(parameters, detail=COARSE):
     """Position and size of each ring.
 
     Args:
         parameters: Array of shape `(9,)`, in the order of `BOUNDS`.
+        detail: A `Detail`. Defaults to `COARSE`.
 
     Raises:
         ValueError: If a number is missing, or is not finite and positive.
@@ -56,7 +69,7 @@ def car_rings(parameters):
             f"Received: parameters={parameters}"
         )
     clearance, half_width = parameters[7:]
-    even = np.linspace(0, 1, NUM_RINGS)
+    even = np.linspace(0, 1, detail.num_rings)
     x = (even + (1 - np.cos(np.pi * even)) / 2) / 2
     closing = np.minimum(1, np.sqrt(x / NOSE))
     closing *= 1 - 0.25 * np.clip((x - 1 + TAIL) / TAIL, 0, 1)
@@ -74,38 +87,44 @@ def car_rings(parameters):
     return Rings(LENGTH * x, width * (0.25 + 0.75 * closing), bottom, top)
 
 
-def car_vertices(parameters):
+def car_vertices(parameters, detail=COARSE):
     """The vertices of a car, in metres.
 
     Args:
         parameters: Array of shape `(9,)`, in the order of `BOUNDS`.
+        detail: A `Detail`. Defaults to `COARSE`.
 
     Returns:
-        Array of shape `(1602, 3)`: along, across and up; the rings from the
-        nose on, each from its right side over the top, then the two poles.
+        Array of shape `(1602, 3)` if coarse: along, across and up; the rings
+        from the nose on, each from its side over the top, then the two poles.
     """
-    rings = car_rings(parameters)
+    rings = car_rings(parameters, detail)
     points = []
     for x, half_width, bottom, top in zip(*rings, strict=True):
-        across, up = ring_points(half_width, (top - bottom) / 2)
+        half_height = (top - bottom) / 2
+        across, up = ring_points(half_width, half_height, detail.ring_size)
         up = up + (top + bottom) / 2
-        points.append(np.stack([np.full(RING_SIZE, x), across, up], axis=1))
+        points.append(np.stack([np.full_like(up, x), across, up], axis=1))
     poles = [ring.mean(axis=0) for ring in (points[0], points[-1])]
     return np.concatenate([*points, poles])
 
 
-def car_faces():
+def car_faces(detail=COARSE):
     """The triangles of every car, their corners anticlockwise from outside.
 
+    Args:
+        detail: A `Detail`. Defaults to `COARSE`.
+
     Returns:
-        Array of shape `(3200, 3)` of vertex indices.
+        Array of shape `(3200, 3)` if coarse, of vertex indices.
     """
-    ring = np.arange(RING_SIZE)
-    after = (ring + 1) % RING_SIZE
-    first = RING_SIZE * np.arange(NUM_RINGS - 1)[:, None]
-    second = first + RING_SIZE
-    nose, tail = NUM_RINGS * RING_SIZE, NUM_RINGS * RING_SIZE + 1
-    last = nose - RING_SIZE
+    num_rings, size = detail
+    ring = np.arange(size)
+    after = (ring + 1) % size
+    first = size * np.arange(num_rings - 1)[:, None]
+    second = first + size
+    nose, tail = num_rings * size, num_rings * size + 1
+    last = nose - size
     parts = [
         _triangles(first + ring, first + after, second + after),
         _triangles(first + ring, second + after, second + ring),
@@ -115,11 +134,11 @@ def car_faces():
     return np.concatenate(parts).astype("int32")
 
 
-def ring_points(half_width, half_height):
+def ring_points(half_width, half_height, num):
     """Points at equal distances on a rectangle with round corners.
 
     Returns:
-        Arrays of shape `(40,)`: across and up, from the right side on.
+        Arrays of shape `(num,)`: across and up, from one side over the top.
     """
     radius = min(CORNER, 0.98 * half_width, 0.98 * half_height)
     angle = np.linspace(0, np.pi / 2, 200)
@@ -133,7 +152,7 @@ def ring_points(half_width, half_height):
     up = np.concatenate([up, -up[::-1]])
     length = np.hypot(np.diff(across), np.diff(up)).cumsum()
     length = np.concatenate([[0], length])
-    stations = length[-1] * np.arange(RING_SIZE) / RING_SIZE
+    stations = length[-1] * np.arange(num) / num
     return np.interp(stations, length, across), np.interp(stations, length, up)
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from ahmed_body import ahmed_body, ahmed_frontal_area
-from openfoam import OpenFoam
+from openfoam import Body, OpenFoam
 from solver_process import Processes, SolverFailure
 
 from tests.examples.aero.fake_solvers import run, write_openfoam
@@ -75,9 +75,10 @@ def test_what_diverges_is_tried_with_smaller_steps(openfoam, tmp_path):
 @pytest.mark.parametrize("name", ["blockMesh", "snappyHexMesh", "simpleFoam"])
 def test_a_program_that_fails(openfoam, monkeypatch, name):
     monkeypatch.setenv("FAKE_DOES", name)
+    body = Body(*ahmed_body(), ahmed_frontal_area())
     solve = OpenFoam(Processes(), str(openfoam))
     with pytest.raises(SolverFailure, match="ended with exit status 1") as got:
-        solve(*ahmed_body(), ahmed_frontal_area(), 0.9)
+        solve(body, body.vertices, 0.9)
     assert got.value.status == "crashed" and name in got.value.detail
 
 

@@ -9,6 +9,7 @@ from ahmed_body import ahmed_body, ahmed_frontal_area
 from draw_log import DrawLog
 from draw_progress import DrawProgress
 from fpe_shim import build_fpe_shim, with_preloaded
+from generate_airfoils import BOUNDS as PROFILES
 from generation import draw_parameters
 from naca import naca_outline
 from parametric_car import (
@@ -39,6 +40,12 @@ class TestDraws:
         for draw in (9, 0, 4):
             found = draw_parameters(AIRFOILS, 3, draw)
             np.testing.assert_array_equal(found, table[draw])
+
+    def test_shipped_profiles_are_those_of_seed_0(self, load_aero):
+        shipped = load_aero("airfoils")["naca_parameters"]
+        for draw in (0, 1, 20, 999, 1999):
+            found = draw_parameters(PROFILES, 0, draw)
+            np.testing.assert_allclose(found, shipped[draw], rtol=1e-6)
 
     def test_needed_ones_are_the_first_that_may_do(self, tmp_path):
         log = DrawLog(tmp_path, "x", {})
@@ -118,7 +125,7 @@ class TestCar:
         assert 1.2 < vertices[:, 2].max() < 1.45 * 0.9
 
     def test_points_of_a_ring_are_equally_far_apart(self):
-        across, up = ring_points(0.9, 0.5)
+        across, up = ring_points(0.9, 0.5, 40)
         assert across[0] == 0.9 and across[10] == pytest.approx(0, abs=1e-9)
         steps = np.hypot(np.diff(across[5:16]), np.diff(up[5:16]))
         np.testing.assert_allclose(steps[:6], steps[0], rtol=1e-6)
