@@ -165,7 +165,7 @@ def assert_ended(pid):
     [
         ("SIGSEGV", "crashed", "SIGSEGV"),
         ("exit", "crashed", "exit status 3"),
-        ("hang", "hung", "more than 0.4 s"),
+        ("hang", "hung", "more than 1 s"),
         ("no row", "not converged", "no row"),
     ],
 )
@@ -176,8 +176,8 @@ def test_failures_are_recorded_skipped_and_counted(
     _, records, printed = generate(
         xfoil,
         out,
-        3,
-        *("--timeout", 0.4) if does == "hang" else (),
+        2,
+        *("--timeout", 1) if does == "hang" else (),
         FAKE_DOES=does,
         FAKE_BELOW="0.12",
         FAKE_CHILD=str(tmp_path / "child"),
@@ -195,8 +195,8 @@ def test_failures_are_recorded_skipped_and_counted(
         np.testing.assert_allclose(
             data["naca_parameters"], parameters_of(answered), rtol=1e-6
         )
-    assert f"3 ok, {len(failed)} {status}" in printed
-    assert f"3/3, {len(failed)} failed" in printed
+    assert f"2 ok, {len(failed)} {status}" in printed
+    assert f"2/2, {len(failed)} failed" in printed
 
 
 def test_other_panels_are_tried(xfoil, tmp_path):
