@@ -5,7 +5,7 @@
 Writes `cars.npz`: vertices, faces, pressure coefficient per vertex, drag, its
 spread over the last iterations, frontal area and the nine parameters of each
 car. A run that was stopped goes on; `cars.jsonl` says what became of each
-draw. Some 15 seconds a car on one core: labels of a coarse mesh, no accurate
+draw. Some 20 seconds a car on one core: labels of a coarse mesh, no accurate
 aerodynamics. Needs OpenFOAM: `apt-get install openfoam`. `--check ahmed`
 computes a body whose drag has been measured.
 """
