@@ -9,6 +9,8 @@ import keras
 import numpy as np
 from keras import ops
 
+import keras_zigzag as kz
+
 layers = keras.layers
 
 
@@ -202,9 +204,53 @@ def graph_network(nodes=None, outputs=1, **kwargs):
     return keras.Model(inputs, answers, name="per_graph")
 
 
-def node_network(nodes=None, outputs=1, **kwargs):
-    """One answer per node; what is padding is for the caller to say."""
+def node_network(nodes=None, outputs=1, masked=True, **kwargs):
+    """One answer per node, which Keras knows for padding if `masked`."""
     inputs = graph_inputs(nodes)
-    x = layers.Dense(8, activation="relu", name="dense")(hidden(inputs))
+    x = hidden(inputs)
+    if masked:
+        x = kz.MaskPlaces(name="mask")([x, inputs["node_mask"]])
+    x = layers.Dense(8, activation="relu", name="dense")(x)
     answers = layers.Dense(outputs, name="answers", **kwargs)(x)
     return keras.Model(inputs, answers, name="per_node")
+
+
+def both_network(nodes=None):
+    """One answer per node and one per graph."""
+    inputs = graph_inputs(nodes)
+    x = hidden(inputs)
+    pooled = NodePooling()([x, inputs["node_mask"]])
+    x = kz.MaskPlaces(name="mask")([x, inputs["node_mask"]])
+    answers = {
+        "node": layers.Dense(1, name="node")(x),
+        "graph": layers.Dense(1, name="graph")(pooled),
+    }
+    return keras.Model(inputs, answers, name="both")
+
+
+def with_other_padding(data):
+    """The same graphs, with something else where there is no node."""
+    noise = np.random.default_rng(9).normal(0, 5, data["features"].shape)
+    is_node = data["node_mask"][..., None]
+    features = np.where(is_node, data["features"], noise).astype("float32")
+    return data | {"features": features}
+
+
+def rows(data, index):
+    """Some of the graphs."""
+    return {name: value[index] for name, value in data.items()}
+
+
+def with_more_padding(data, num_nodes):
+    """The same graphs, padded to more nodes and edges."""
+    extra = num_nodes - data["node_mask"].shape[1]
+    sizes = {"features": (0, extra), "node_mask": (0, extra)}
+    sizes["edges"] = (0, 2 * extra)
+    return {
+        name: np.pad(
+            value,
+            [(0, 0), sizes[name]] + [(0, 0)] * (value.ndim - 2),
+            constant_values=-1 if name == "edges" else 0,
+        )
+        for name, value in data.items()
+    }
