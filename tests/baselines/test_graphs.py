@@ -10,10 +10,9 @@ from tests import graphs
 from tests.baselines import toys
 from tests.helpers import assert_config_round_trip
 
-# JAX compiles each operation of each network; training by graphs of
-# TensorFlow and PyTorch is the business of other tests.
+# TensorFlow and JAX take seconds to compile each network.
 pytestmark = [
-    pytest.mark.one_quick_on("jax"),
+    pytest.mark.first_quick_on("tensorflow", "jax"),
     pytest.mark.filterwarnings("ignore:The certificates are random"),
 ]
 
