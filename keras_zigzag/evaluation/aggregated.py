@@ -29,9 +29,13 @@ def places_or_samples(
 
     Args as for `places`.
     """
+    if mask is not None and np.shape(prediction)[: mask.ndim] != mask.shape:
+        mask = None
     is_value = answers.task == "regression" and np.ndim(uncertainty) == 1
+    # A column is one weight per sample.
+    by_place = np.shape(sample_weight)[1:] not in ((), (1,))
     # Where all places count alike, they are so many values.
-    if is_value and (mask is not None or np.ndim(sample_weight) > 1):
+    if is_value and (mask is not None or by_place):
         return mean_errors(
             targets, prediction, uncertainty, sample_weight, mask
         )

@@ -132,14 +132,14 @@ def test_one_uncertainty_per_mesh(name, aggregate):
 
 
 def test_an_autoencoder_takes_one_input():
-    with pytest.raises(ValueError, match="one input"):
+    with pytest.raises(ValueError, match="one input.*OrthonormalCert"):
         baselines.AutoencoderError.from_model(
             graphs.graph_network(), task="regression"
         )
 
 
 def test_variance_goes_through_known_layers_only():
-    with pytest.raises(ValueError, match="NeighbourMean|GraphScale"):
+    with pytest.raises(ValueError, match="NeighbourMean.*smaller number"):
         baselines.VariancePropagation.from_model(
             graphs.graph_network(), task="regression", layers=3
         )

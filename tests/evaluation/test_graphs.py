@@ -8,7 +8,10 @@ import keras_zigzag as kz
 from tests import graphs
 from tests.baselines import toys
 
-pytestmark = pytest.mark.first_quick_on("jax", "torch")
+pytestmark = [
+    pytest.mark.one_quick_on("jax"),
+    pytest.mark.first_quick_on("tensorflow", "torch"),
+]
 SIZES = (6, 4, 5, 3, 6, 2)
 
 

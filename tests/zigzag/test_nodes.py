@@ -13,7 +13,10 @@ from tests.helpers import (
 )
 
 # JAX compiles each operation of each network.
-pytestmark = pytest.mark.one_quick_on("jax", "torch")
+pytestmark = [
+    pytest.mark.one_quick_on("jax"),
+    pytest.mark.first_quick_on("tensorflow", "torch"),
+]
 
 
 def made(base=None, task="regression", eager=True, **kwargs):
@@ -191,6 +194,7 @@ def test_padding_has_no_share_in_the_scale():
         model.adapt(targets, sample_weight=np.ones((4, 5)))
 
 
+@pytest.mark.slow_but_on("torch")
 def test_configs_and_saving():
     assert_config_round_trip(made(aggregate="mean"))
     assert "aggregate" not in kz.UncertaintyModel().get_config()
