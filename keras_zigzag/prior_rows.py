@@ -10,6 +10,9 @@ from keras_zigzag.call_arguments import Arguments, first_features, replace
 from keras_zigzag.graphs import copy_layer, copy_state, is_float
 
 BATCH_SIZE, OPEN_SIZE = 2, 5
+# Integers may be indices of nodes, of which there may be one; edges may have
+# to stand in blocks of some rows for each node that they end at.
+LIMITS_AND_ROWS = ((2, 1), (1, 1), *((2, rows) for rows in range(2, 9)))
 TOLERANCE = 1e-4
 
 
@@ -96,11 +99,9 @@ class Trial:
         self.symbolic = arguments
         self.features = first_features(layer, arguments)
         self.prior = prior
-        # Integers may be indices of nodes, of which there may be one.
-        for limit in (2, 1):
+        for self._limit, self._rows in LIMITS_AND_ROWS:
             self._samples: dict[int, Any] = {}
             self._generator = np.random.default_rng(0)
-            self._limit = limit
             self.arguments = keras.tree.map_structure(self._sample, arguments)
             self.expected = self._answers_of(layer)
             if self.expected is not None:
@@ -140,9 +141,12 @@ class Trial:
         # A tensor that is read twice is the same tensor twice.
         if id(leaf) not in self._samples:
             batch_size, *rest = leaf.shape
+            by_node = leaf is self.features or leaf is self.prior
+            by_node = by_node or is_bool(leaf) or self._rows == 1
+            open_size = OPEN_SIZE * (1 if by_node else self._rows)
             shape = (
                 batch_size or BATCH_SIZE,
-                *(size or OPEN_SIZE for size in rest),
+                *(size or open_size for size in rest),
             )
             self._samples[id(leaf)] = ops.convert_to_tensor(
                 self._numbers(leaf, shape), leaf.dtype
@@ -152,9 +156,16 @@ class Trial:
     def _numbers(self, leaf: Any, shape: tuple) -> np.ndarray:
         if is_float(leaf):
             return self._generator.standard_normal(shape)
-        if keras.backend.standardize_dtype(leaf.dtype) == "bool":
+        if is_bool(leaf):
             return np.ones(shape)
-        return self._generator.integers(0, self._limit, shape)
+        numbers = self._generator.integers(0, self._limit, shape)
+        if self._rows > 1 and len(shape) == 3:
+            numbers[..., -1] = np.arange(shape[1]) // self._rows
+        return numbers
+
+
+def is_bool(tensor: Any) -> bool:
+    return keras.backend.standardize_dtype(tensor.dtype) == "bool"
 
 
 def called(layer: Any, args: tuple, kwargs: dict) -> list[np.ndarray] | None:

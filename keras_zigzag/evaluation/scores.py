@@ -75,19 +75,18 @@ def evaluate_scores(
     answers = Answers(task, from_logits, ignore_class)
     as_scores(uncertainty, nan_policy="worst")
     is_dense = num_axes_of_places(uncertainty, prediction) > 1
-    found = places_or_samples(
-        answers, targets, prediction, uncertainty, sample_weight
-    )
-    as_scores(found.uncertainty, nan_policy=nan_policy)
     samples = Samples(
         task,
-        found,
+        places_or_samples(
+            answers, targets, prediction, uncertainty, sample_weight
+        ),
         {
             key: _ood_scores(scores, key, nan_policy, is_dense)
             for key, scores in named_sets(ood_uncertainty).items()
         },
         nan_policy,
     )
+    as_scores(samples.id.uncertainty, nan_policy=nan_policy)
     return UncertaintyReport.from_samples(samples, name)
 
 

@@ -1,5 +1,7 @@
 """A user's layers on graphs: features first in a list of inputs."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -15,9 +17,11 @@ from tests.widening.test_branches import entries
 pytestmark = pytest.mark.one_quick_on("jax", "torch")
 
 layers = keras.layers
+# Without a mask, since the check takes no uncertainty of NaN.
+node_network = functools.partial(graphs.node_network, masked=False)
 NETWORKS = {
     "graph": (graphs.graph_network, graphs.graph_values),
-    "node": (graphs.node_network, graphs.node_values),
+    "node": (node_network, graphs.node_values),
 }
 
 
@@ -58,7 +62,7 @@ def test_a_later_layer_by_name(kind, layer):
 def test_several_channels_of_a_dense_answer():
     data = graphs.graphs()
     targets = graphs.node_values(data, 2)
-    base = graphs.node_network(outputs=2)
+    base = node_network(outputs=2)
     model = check_widening(base, data, targets, "regression")
     assert model.network.input[1].shape == (None, None, 3)
 
@@ -117,6 +121,27 @@ def test_rows_of_the_prior_within_a_kernel():
     # The lengths come from the input in each layer; the features do not.
     (entry,) = entries(model.network)
     assert isinstance(entry, ConcatenatePrior)
+
+
+@keras.saving.register_keras_serializable("tests")
+class Blocks(graphs.NeighbourMean):
+    """Takes edges in blocks of three rows that end at one node."""
+
+    def call(self, inputs):
+        features, edges = inputs
+        count, num_nodes = edges.shape[1], features.shape[1]
+        if None not in (count, num_nodes) and count != 3 * num_nodes:
+            raise ValueError(f"Received: {count} edges of {num_nodes} nodes")
+        return super().call([features, edges])
+
+
+def test_edges_in_blocks():
+    inputs = graphs.graph_inputs()
+    x = Blocks(6, name="first")([inputs["features"], inputs["edges"]])
+    base = keras.Model(inputs, layers.Dense(1)(x))
+    widened = kz.widen_model(base, "value")
+    assert isinstance(entries(widened)[0], ConcatenatePrior)
+    assert widened.get_layer("first").kernel.shape == (2, 5, 6)
 
 
 @keras.saving.register_keras_serializable("tests")
