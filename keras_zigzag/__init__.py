@@ -1,9 +1,11 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from keras_zigzag import aggregates as aggregates
 from keras_zigzag import baselines as baselines
 from keras_zigzag import distances as distances
 from keras_zigzag import priors as priors
+from keras_zigzag.mask_places import MaskPlaces as MaskPlaces
 from keras_zigzag.method_list import methods as methods
 from keras_zigzag.thresholded_model import ThresholdedModel as ThresholdedModel
 from keras_zigzag.uncertainty_model import UncertaintyModel as UncertaintyModel

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 
 KERAS_OPTIONS = ("name", "dtype", "trainable")
+SHARED_OPTIONS = ("aggregate",)
 
 
 def check_options(
@@ -20,10 +21,12 @@ def check_options(
         hints: Dictionary from arguments that are often tried here to what to
             do with them, or `None`.
     """
-    unknown = sorted(set(kwargs) - set(KERAS_OPTIONS))
+    unknown = sorted(set(kwargs) - {*KERAS_OPTIONS, *SHARED_OPTIONS})
     if not unknown:
         return
-    expected = sorted({*signature(method).parameters} - {"kwargs"})
+    expected = sorted(
+        {*signature(method).parameters, *SHARED_OPTIONS} - {"kwargs"}
+    )
     hint = (hints or {}).get(unknown[0], "")
     raise ValueError(
         f"Unknown arguments. Expected: {expected}, and `name`, `dtype` and "

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 import keras
 
+from keras_zigzag.call_arguments import Arguments, first_features, replace
 from keras_zigzag.graphs import (
     copy_layer,
     copy_state,
     functional_view,
     is_graph_model,
 )
-from keras_zigzag.wide_layer import Arguments, first_features, replace
+from keras_zigzag.wide_layer import has_kernel
 
 
 def call_again(
@@ -136,10 +137,7 @@ def mixing_layers(model: keras.Model) -> list[Any]:
     for layer in functional_view(model).operations:
         if is_graph_model(layer):
             found += [one for one in mixing_layers(layer) if one not in found]
-        elif layer not in found and any(
-            len(weight.shape) > 1
-            for weight in getattr(layer, "trainable_weights", [])
-        ):
+        elif layer not in found and has_kernel(layer):
             found.append(layer)
     return found
 

@@ -4,6 +4,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_zigzag import aggregates
 from keras_zigzag.batches import (
     SEES_USER_ROWS,
     LossInputs,
@@ -22,6 +23,7 @@ from keras_zigzag.finite import (
     unknown_where,
 )
 from keras_zigzag.model_config import fit_options
+from keras_zigzag.place_masks import PlaceMasks, masks_of
 from keras_zigzag.serving import export_serving_model
 from keras_zigzag.thresholded_model import ThresholdedModel
 
@@ -40,7 +42,8 @@ class UncertaintyModel(keras.Model):
       `uncertainty` is float32, one number per sample, or one per place where
       the task is dense, or one of these per output. Higher uncertainty
       means less trust; a sample with an input that is not finite has an
-      uncertainty of NaN;
+      uncertainty of NaN, and so has a place that a mask of Keras says is not
+      there;
     - everything else is as on any Keras model.
 
     A method implements `call_prediction` and `estimate`, and where training
@@ -49,12 +52,19 @@ class UncertaintyModel(keras.Model):
     through `call_loss`.
 
     Args:
+        aggregate: String. What makes one uncertainty per sample of those of
+            its places: `"mean"` or `"max"`, over the places that are there.
+            Defaults to `None`: one uncertainty per place where the task is
+            dense.
         **kwargs: Arguments of `keras.Model`.
     """
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, aggregate: str | None = None, **kwargs: Any):
         # The base model converts its inputs itself, as it always did.
         super().__init__(autocast=False, **kwargs)
+        self.aggregate = aggregate
+        self._aggregated = aggregates.get(aggregate)
+        self._place_masks: PlaceMasks | None = None
         self.take_rows = RowTaker()
 
     def __init_subclass__(cls, **kwargs: Any):
@@ -134,6 +144,10 @@ class UncertaintyModel(keras.Model):
         """`keras.InputSpec` of the inputs, for `export`."""
         raise NotImplementedError
 
+    def find_masks(self) -> PlaceMasks:
+        """The masks of the prediction, by default those of `network`."""
+        return masks_of(getattr(self, "network", None))
+
     # What follows from it.
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
@@ -158,7 +172,8 @@ class UncertaintyModel(keras.Model):
         Returns:
             Dictionary with `"prediction"`, in the structure of the base
             model's outputs, and `"uncertainty"`, float32 tensors of shape
-            `(batch_size,)`, or `(batch_size, ...)` for dense outputs.
+            `(batch_size,)`, or `(batch_size, ...)` for dense outputs, unless
+            there is an `aggregate`.
         """
         inputs = keras.tree.map_structure(
             lambda leaf: None if leaf is None else ops.convert_to_tensor(leaf),
@@ -166,14 +181,19 @@ class UncertaintyModel(keras.Model):
         )
         prediction, uncertainty = self.estimate(inputs)
         bad = any_not_finite(inputs)
-        uncertainty = keras.tree.map_structure(
-            lambda score, answer: unknown_unless_finite(
-                unknown_where(bad, score), answer
-            ),
-            uncertainty,
-            prediction,
-        )
-        return {"prediction": prediction, "uncertainty": uncertainty}
+        scores = [
+            self._marked(unknown_where(bad, score), answer, mask)
+            for score, answer, mask in zip(
+                keras.tree.flatten(uncertainty),
+                keras.tree.flatten(prediction),
+                self._masks(inputs, prediction),
+                strict=True,
+            )
+        ]
+        return {
+            "prediction": prediction,
+            "uncertainty": keras.tree.pack_sequence_as(uncertainty, scores),
+        }
 
     def with_threshold(self, threshold: Any) -> ThresholdedModel:
         """Adds `"accept"` to what is served.
@@ -312,6 +332,46 @@ class UncertaintyModel(keras.Model):
             input_signature=input_signature,
             **kwargs,
         )
+
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
+    ) -> Any:
+        # On JAX, outputs lose their masks once they are differentiated.
+        y_pred = self.place_masks.attached(x, y_pred)
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
+    @property
+    def place_masks(self) -> PlaceMasks:
+        """Which places of the prediction are there, by the inputs."""
+        if self._place_masks is None:
+            self._place_masks = self.find_masks()
+        return self._place_masks
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        if self.aggregate is not None:
+            config["aggregate"] = self.aggregate
+        return config
+
+    def _masks(self, inputs: Any, prediction: Any) -> list[Tensor | None]:
+        """The mask of each output, `None` where it has none."""
+        answers = keras.tree.flatten(prediction)
+        known = self.place_masks(inputs) + [None] * len(answers)
+        return [
+            getattr(answer, "_keras_mask", None) if mask is None else mask
+            for answer, mask in zip(answers, known, strict=False)
+        ]
+
+    def _marked(self, score: Tensor, answer: Tensor, mask: Any) -> Tensor:
+        """The uncertainty, or its aggregate, with NaN where there is none."""
+        score = unknown_unless_finite(score, answer)
+        if mask is not None and len(mask.shape) > len(score.shape):
+            mask = None
+        if self._aggregated is not None and len(score.shape) > 1:
+            return self._aggregated(score, mask)
+        if mask is None:
+            return score
+        return unknown_where(ops.logical_not(mask), score)
 
     def _with_state(
         self, state: list[Any], function: Callable[[], Any]

@@ -1,22 +1,13 @@
 """How one layer takes the prior."""
 
-import inspect
 from typing import Any, NamedTuple
 
 import keras
-import numpy as np
-from keras import ops
 
-from keras_zigzag.graphs import (
-    copy_layer,
-    copy_state,
-    is_float,
-    keras_tensors,
-    sublayers,
-)
+from keras_zigzag.call_arguments import Arguments, first_features, replace
+from keras_zigzag.graphs import copy_layer, copy_state, sublayers
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
-
-Arguments = tuple[tuple, dict]
+from keras_zigzag.prior_rows import place_rows
 
 
 class WideCall(NamedTuple):
@@ -72,8 +63,10 @@ def make_wide(
     A layer mixes features if its output keeps its shape when its input gets
     more channels while a weight grows along one axis (`Dense`, convolutions,
     recurrent layers, …). A layer that is made of others, or is not Keras's
-    own, and cannot be widened that way gets the prior added to its input, and
-    so does a layer that was asked for and is frozen or has no weights.
+    own, and cannot be widened that way gets the prior added to its input if
+    it has a kernel, and so does a layer that was asked for, frozen or without
+    weights. The weights of a user's layer are put where it reads the
+    features, which is tried on random numbers.
 
     Args:
         layer: Layer of the base model, built.
@@ -95,51 +88,9 @@ def make_wide(
     if not getattr(layer, "trainable_weights", []):
         return _added(layer, arguments, prior, name) if must else None
     made = _concatenated(layer, arguments, prior, name)
-    if made is None and (must or _is_opaque(layer)):
+    if made is None and (must or (_is_opaque(layer) and has_kernel(layer))):
         made = _added(layer, arguments, prior, name)
     return made
-
-
-def first_features(layer: Any, arguments: Arguments) -> Any:
-    """The first tensor of floats among the arguments of a call."""
-    for tensor in keras_tensors(in_order(layer, arguments)):
-        if is_float(tensor) and len(tensor.shape) > 1:
-            return tensor
-    return None
-
-
-def in_order(layer: Any, arguments: Arguments) -> tuple[tuple, list]:
-    """Arguments in the order in which the layer takes them.
-
-    The query of an attention comes before its key, whichever way they are
-    written.
-    """
-    args, kwargs = arguments
-    return args, [kwargs[name] for name in ordered_names(layer, kwargs)]
-
-
-def ordered_names(layer: Any, kwargs: dict) -> list[str]:
-    names = list(inspect.signature(layer.call).parameters)
-    known = [name for name in names if name in kwargs]
-    return known + [name for name in kwargs if name not in known]
-
-
-def replace(
-    layer: Any, arguments: Arguments, old: Any, new: Any, once: bool = False
-) -> Arguments:
-    """The arguments with `new` in the place of `old`."""
-    left = 1 if once else len(keras.tree.flatten(arguments))
-
-    def swap(leaf: Any) -> Any:
-        nonlocal left
-        if leaf is old and left > 0:
-            left -= 1
-            return new
-        return leaf
-
-    args, values = keras.tree.map_structure(swap, in_order(layer, arguments))
-    names = ordered_names(layer, arguments[1])
-    return args, dict(zip(names, values, strict=True))
 
 
 def _concatenated(
@@ -167,7 +118,7 @@ def _concatenated(
     if not _grew(layer, wide.layer):
         return None
     copy_state(layer, wide.layer)
-    if _is_opaque(layer) and not _agrees(layer, wide, arguments, prior):
+    if _is_opaque(layer) and not place_rows(layer, wide, arguments, prior):
         return None
     return wide, result
 
@@ -219,7 +170,16 @@ def _grew(old: Any, new: Any) -> bool:
     return max(changed, default=0) == 1 and any(grown)
 
 
-def _is_keras(layer: Any) -> bool:
+def has_kernel(layer: Any) -> bool:
+    """Whether a weight that can learn has more than one axis.
+
+    Without one, as in a normalisation, the features stay apart.
+    """
+    weights = getattr(layer, "trainable_weights", [])
+    return any(len(weight.shape) > 1 for weight in weights)
+
+
+def is_keras(layer: Any) -> bool:
     return all(
         type(each).__module__.startswith("keras.") for each in sublayers(layer)
     )
@@ -227,52 +187,4 @@ def _is_keras(layer: Any) -> bool:
 
 def _is_opaque(layer: Any) -> bool:
     """Whether one cannot tell from outside what the layer does."""
-    return not _is_keras(layer) or len(sublayers(layer)) > 1
-
-
-def _agrees(
-    layer: Any, wide: WideLayer, arguments: Arguments, prior: Any
-) -> bool:
-    """Whether the wide layer answers as the layer does on random numbers."""
-    generator = np.random.default_rng(0)
-    samples: dict[int, Any] = {}
-
-    def sample(leaf: Any) -> Any:
-        if not isinstance(leaf, keras.KerasTensor):
-            return leaf
-        # A tensor that is read twice is the same tensor twice.
-        if id(leaf) not in samples:
-            shape = [2 if size is None else size for size in leaf.shape]
-            numbers = np.zeros(shape)
-            if is_float(leaf):
-                numbers = generator.standard_normal(shape)
-            samples[id(leaf)] = ops.convert_to_tensor(numbers, leaf.dtype)
-        return samples[id(leaf)]
-
-    sampled = keras.tree.map_structure(sample, arguments)
-    features = sample(first_features(layer, arguments))
-    joined = wide.entry([features, sample(prior)])
-    args, kwargs = sampled
-    wide_args, wide_kwargs = replace(
-        layer, sampled, features, joined, once=True
-    )
-    # A copy, since a call may leave something behind in the user's layer.
-    plain = copy_layer(layer)
-    try:
-        plain(*args, **kwargs)
-        copy_state(layer, plain)
-        before = plain(*args, **kwargs)
-        after = wide.layer(*wide_args, **wide_kwargs)
-    except Exception:
-        # Numbers of no meaning may not be valid inputs, such as edges.
-        return True
-    finally:
-        copy_state(layer, wide.layer)
-    return all(
-        np.allclose(
-            ops.convert_to_numpy(one), ops.convert_to_numpy(other), atol=1e-4
-        )
-        for one, other in zip(
-            keras.tree.flatten(before), keras.tree.flatten(after), strict=True
-        )
-    )
+    return not is_keras(layer) or len(sublayers(layer)) > 1

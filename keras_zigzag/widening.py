@@ -4,6 +4,7 @@ from typing import Any
 
 import keras
 
+from keras_zigzag.call_arguments import first_features
 from keras_zigzag.graphs import (
     check_known_shape,
     copy_layer,
@@ -11,6 +12,7 @@ from keras_zigzag.graphs import (
     free_name,
     functional_view,
     input_like,
+    is_float,
     is_graph_model,
     keras_tensors,
     sublayers,
@@ -19,7 +21,7 @@ from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
 from keras_zigzag.rewriting import call_again
-from keras_zigzag.wide_layer import WideCall, WideLayer, make_wide
+from keras_zigzag.wide_layer import WideCall, WideLayer, is_keras, make_wide
 
 
 def widen_model(
@@ -37,6 +39,14 @@ def widen_model(
     passed over. Where the output of a layer has to keep the shape of its
     input, as in attention, a projection of the prior that starts at zero is
     added to the input instead.
+
+    A layer of the user's own, registered and with a `get_config`, is treated
+    alike. It has its features on the last axis, in the first tensor of floats
+    that it is called on, as in `layer([features, edges])`; one whose weights
+    have a single axis, as a normalisation has, is passed over. A prior of one
+    vector per sample is spread over the nodes, one per node goes in as it is.
+    Where it cannot be told which rows of a kernel read the prior, the prior
+    is added to the input as above.
 
     Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML),
     section 3.
@@ -196,7 +206,7 @@ class Walk:
         arguments = keras.tree.map_structure(
             lambda leaf: self.with_prior.get(id(leaf), leaf), (args, kwargs)
         )
-        is_open = any(map(self.is_open, keras_tensors(arguments)))
+        is_open = self._reads_open(layer, arguments)
         if is_graph_model(layer):
             outputs, open_outputs = self._call_model(layer, arguments)
         else:
@@ -208,6 +218,17 @@ class Walk:
         ):
             self.mark(tensor, is_open)
         return outputs
+
+    def _reads_open(self, layer: Any, arguments: tuple) -> bool:
+        """Whether the features that a layer reads are open."""
+        tensors = keras_tensors(arguments)
+        # A user's layer takes the features first; the edges or the places of
+        # a graph come from the input in each of its layers.
+        if isinstance(layer, keras.layers.Layer) and not is_keras(layer):
+            features = first_features(layer, arguments)
+            tensors = tensors if features is None else [features]
+        floats = [tensor for tensor in tensors if is_float(tensor)]
+        return any(map(self.is_open, floats or tensors))
 
     def _call_layer(
         self, layer: Any, arguments: tuple, is_open: bool

@@ -10,6 +10,7 @@ from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import check_options, deserialized, input_specs
 from keras_zigzag.number_checks import checked_count, checked_seed
+from keras_zigzag.place_masks import PlaceMasks, masks_of
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
@@ -52,6 +53,9 @@ class ZigZagModel(UncertaintyModel):
             takes the answer of the one before, and the distance is that of
             the last two. Defaults to `2`.
         seed: Integer. Seed of `passes="sampled"`. Defaults to `None`.
+        aggregate: String. `"mean"` (the paper's) or `"max"` over the places
+            of a dense task, such as the nodes of a mesh, for one uncertainty
+            per sample. Defaults to `None`: one per place.
         **kwargs: Arguments of `keras.Model`.
 
     Raises:
@@ -75,6 +79,7 @@ class ZigZagModel(UncertaintyModel):
         distance: Any = "norm",
         num_passes: int = 2,
         seed: int | None = None,
+        aggregate: str | None = None,
         **kwargs: Any,
     ):
         if prior is None:
@@ -85,7 +90,7 @@ class ZigZagModel(UncertaintyModel):
             )
         check_options(kwargs, ZigZagModel, _arguments_of_the_prior())
         kwargs.setdefault("dtype", network.dtype_policy)
-        super().__init__(**kwargs)
+        super().__init__(aggregate=aggregate, **kwargs)
         if passes not in PASSES:
             raise ValueError(
                 f"Unknown passes. Expected one of {list(PASSES)}. "
@@ -153,12 +158,15 @@ class ZigZagModel(UncertaintyModel):
         kwargs.setdefault("name", f"zigzag_{base.name}")
         return cls(network, prior, **kwargs)
 
-    def adapt(self, targets: Any) -> None:
+    def adapt(self, targets: Any, sample_weight: Any = None) -> None:
         """Learns the scale of the targets, for priors that need it.
 
         Args:
             targets: Array of all training targets, in the structure of the
-                outputs, or a data set of `(inputs, targets)`.
+                outputs, or a data set of `(inputs, targets)` or `(inputs,
+                targets, sample_weight)`.
+            sample_weight: Array of one number per sample or place, or a mask
+                of places. Where it is zero is no target. Defaults to `None`.
 
         Raises:
             ValueError: If the prior learns nothing from targets.
@@ -169,7 +177,10 @@ class ZigZagModel(UncertaintyModel):
                 f"Received: `adapt` on a `{type(self.prior).__name__}`. Leave "
                 "the call out."
             )
-        self.prior.adapt(targets)
+        if sample_weight is None:
+            self.prior.adapt(targets)
+        else:
+            self.prior.adapt(targets, sample_weight)
 
     def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
         features = self._split.trunk(inputs, training)
@@ -216,6 +227,11 @@ class ZigZagModel(UncertaintyModel):
             latest = self._split.head(features, prior, training=False)
         return first, self._distance(previous, latest)
 
+    def find_masks(self) -> PlaceMasks:
+        if not takes_two_inputs(self.network):
+            return masks_of(None)
+        return PlaceMasks(self.network.input[0], self.network.output)
+
     def check_targets(self, targets: Any) -> None:
         if targets is None:
             raise ValueError(
@@ -244,6 +260,7 @@ class ZigZagModel(UncertaintyModel):
                 "distance": distances.serialize(self.distance),
                 "num_passes": self.num_passes,
                 "seed": self.seed,
+                "aggregate": self.aggregate,
             }
         )
         return config
@@ -316,9 +333,9 @@ def _arguments_of_the_prior() -> dict[str, str]:
 
 def check_prior_input(network: keras.Model, prior: Prior) -> None:
     """Raises a `ValueError` if the second input is not for this prior."""
-    inputs = network.input if isinstance(network, keras.Function) else None
-    if not isinstance(inputs, (list, tuple)) or len(inputs) != 2:
+    if not takes_two_inputs(network):
         return
+    inputs = network.input
     (*_, width) = inputs[1].shape
     if width not in (None, prior.num_channels):
         raise ValueError(
@@ -328,6 +345,12 @@ def check_prior_input(network: keras.Model, prior: Prior) -> None:
             f"Received: an input of shape {tuple(inputs[1].shape)}. Change "
             "it, or give the prior `presence=False`."
         )
+
+
+def takes_two_inputs(network: keras.Model) -> bool:
+    """Whether the network is known to take `[inputs, prior]`."""
+    inputs = network.input if isinstance(network, keras.Function) else None
+    return isinstance(inputs, (list, tuple)) and len(inputs) == 2
 
 
 def first_leaf(inputs: Any) -> Tensor:

@@ -260,7 +260,9 @@ def _inputs(network: keras.Model) -> list[Any]:
         given = [f"{one.name}: {one.dtype}" for one in tensors]
         raise ValueError(
             "The base model must have one input, of floats, which can be "
-            f"reconstructed. Received: the inputs {given}."
+            f"reconstructed. Received: the inputs {given}. With several, as "
+            "on graphs, use a method that looks at the last features, such as "
+            "`OrthonormalCertificates` or `SNGP`."
         )
     return tensors
 

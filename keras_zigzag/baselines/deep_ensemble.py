@@ -44,6 +44,7 @@ from keras_zigzag.model_config import (
     own_config,
 )
 from keras_zigzag.number_checks import NUM_SEEDS, checked_count, checked_seed
+from keras_zigzag.place_masks import PlaceMasks, masks_of
 
 Tensor = Any
 
@@ -442,6 +443,9 @@ class DeepEnsemble(AnsweringModel):
         super().compile(optimizer, loss, *args, **kwargs)
         self._compile_arguments = (loss, *args), kwargs
         check_independent(self.optimizer)
+
+    def find_masks(self) -> PlaceMasks:
+        return masks_of(self.members[0])
 
     def input_signature(self) -> list[Any]:
         return input_specs(functional_view(self.members[0]).input)

@@ -175,7 +175,7 @@ def _regression(samples: Samples) -> Functions:
     del ranked["augrc"]
     return {
         "mae": bind(_mean, error, weight),
-        "rmse": lambda: _mean((samples.errors**2).mean(axis=-1), weight) ** 0.5,
+        "rmse": lambda: _mean(samples.square, weight) ** 0.5,
         "aulc": bind(metrics.aulc_regression, *scored, policy),
         "raulc": bind(metrics.raulc_regression, *scored, policy),
         **ranked,

@@ -7,8 +7,10 @@ import keras
 import numpy as np
 
 from keras_zigzag.evaluation import input_checks
+from keras_zigzag.evaluation.aggregated import places_or_samples
 from keras_zigzag.evaluation.data import Batches
 from keras_zigzag.evaluation.input_checks import InputSummary
+from keras_zigzag.evaluation.masks import mask_of_batch
 from keras_zigzag.evaluation.model_outputs import (
     OutputReader,
     Score,
@@ -20,7 +22,6 @@ from keras_zigzag.evaluation.places import (
     flat_scores,
     joined,
     joined_if_all,
-    places,
 )
 from keras_zigzag.evaluation.report import UncertaintyReport
 from keras_zigzag.evaluation.samples import OodScores, Samples
@@ -53,10 +54,12 @@ def evaluate_uncertainty(
         model: An `UncertaintyModel`, or any Keras model: the score of an
             ordinary classifier is the entropy of its prediction.
         id_data: `(x, y)`, `(x, y, sample_weight)`, or a data set of batches
-            of these: `tf.data`, `PyDataset`, a generator.
+            of these: `tf.data`, `PyDataset`, a generator. Places that a mask
+            of the model says are not there, such as padding, are left out.
         ood_data: Dictionary from the name of an OOD set to its inputs or
-            data set, or one such set, which is called `"ood"`. Targets in it
-            are ignored. Defaults to `None`.
+            data set, or one such set, which is called `"ood"`; inputs by the
+            names that those of `(x, y)` have are one set. Targets in it are
+            ignored. Defaults to `None`.
         task: `"classification"`, `"binary"` or `"regression"`. Defaults to
             that of the model's prior or loss.
         score: `"uncertainty"`, `"entropy"`, or a callable of what `predict`
@@ -125,7 +128,7 @@ class Evaluation:
             name: Batches(
                 data, f"the OOD set {name!r}", batch_size, labelled=False
             )
-            for name, data in named_sets(ood_data).items()
+            for name, data in ood_sets(id_data, ood_data).items()
         }
         self.task = task
         self.score = score
@@ -189,13 +192,14 @@ class Scorer:
             if summary is not None:
                 summary.add(host_arrays(x))
             outputs = predict_batch(self.model, model_inputs(x))
-            part = places(
+            part = places_or_samples(
                 self.reader.answers,
                 host_arrays(self.reader.pick(y)),
                 self.reader.prediction(outputs),
                 self.reader.uncertainty(outputs),
                 host_arrays(self.reader.pick(weight)),
                 self.reader.entropy(outputs),
+                self._mask(x, outputs),
             )
             parts.append(part)
         return joined(parts)
@@ -221,11 +225,16 @@ class Scorer:
                 summary.add(inputs)
             outputs = predict_batch(self.model, model_inputs(x))
             score, sample = flat_scores(self.reader.uncertainty(outputs))
-            scores.append(score)
-            samples.append(sample + num_samples)
+            mask = self._mask(x, outputs)
+            kept = np.ones(score.size, bool)
+            # A sample with one uncertainty is there as a whole.
+            if mask is not None and mask.size == score.size:
+                kept = mask.ravel()
+            scores.append(score[kept])
+            samples.append(sample[kept] + num_samples)
             num_samples += int(sample[-1]) + 1
             entropy = self.reader.entropy(outputs)
-            entropies.append(None if entropy is None else entropy.ravel())
+            entropies.append(None if entropy is None else entropy.ravel()[kept])
         if known is not None:
             hints += input_checks.check_values(known, summary, name)
         return (
@@ -233,6 +242,9 @@ class Scorer:
             joined_if_all(entropies),
             np.concatenate(samples),
         )
+
+    def _mask(self, x: Any, outputs: Any) -> Array | None:
+        return mask_of_batch(self.model, x, self.reader, outputs)
 
     def _progress(self, batches: Batches) -> Any:
         if not self.verbose:
@@ -244,6 +256,15 @@ class Scorer:
         for batch in batches:
             yield batch
             progress.add(1)
+
+
+def ood_sets(id_data: Any, ood_data: Any) -> dict[str, Any]:
+    """OOD sets by name, with inputs by name for one set of them."""
+    inputs = id_data[0] if isinstance(id_data, (tuple, list)) else None
+    if isinstance(inputs, dict) and isinstance(ood_data, dict):
+        if set(inputs) == set(ood_data):
+            return {"ood": ood_data}
+    return named_sets(ood_data)
 
 
 def _entropy_report(

@@ -71,6 +71,10 @@ class Places:
         num_samples: Integer.
         weight: Array of shape `(num_places,)`, or `None`.
         entropy: Array of shape `(num_places,)`, or `None`.
+        absolute: Array of shape `(num_places,)`, the mean absolute error,
+            where it is not that of the row but of all places of a sample
+            that has one uncertainty. `None` otherwise.
+        square: The same of the mean squared error.
     """
 
     targets: Array
@@ -80,6 +84,8 @@ class Places:
     num_samples: int
     weight: Array | None = None
     entropy: Array | None = None
+    absolute: Array | None = None
+    square: Array | None = None
 
 
 def places(
@@ -89,8 +95,24 @@ def places(
     uncertainty: Any,
     sample_weight: Any = None,
     entropy: Array | None = None,
+    mask: Array | None = None,
 ) -> Places:
-    """Flattens the places of a dense task, after a check of all shapes."""
+    """Flattens the places of a dense task, after a check of all shapes.
+
+    Args:
+        answers: `Answers` of the task.
+        targets: Array of the targets.
+        prediction: Array of the predictions.
+        uncertainty: Array with one number per place or per sample.
+        sample_weight: Array with one number per place or per sample, or
+            `None`.
+        entropy: Array in the shape of the uncertainty, or `None`.
+        mask: Booleans `(num_samples, num_places)`, where there is a place, or
+            `None`.
+
+    Returns:
+        `Places` of those that are there.
+    """
     score, sample = flat_scores(uncertainty, prediction)
     shape = _places_shape(uncertainty, prediction)
     targets = as_numbers(targets, "targets")
@@ -99,9 +121,9 @@ def places(
         targets = _labels(targets, prediction, shape)
         prediction = _classes(answers, prediction, shape)
     else:
-        prediction = _rows(prediction, shape, "prediction")
-        targets = _rows(targets, shape, "targets")
-        _check_same_width(targets, prediction)
+        prediction = rows_of_places(prediction, shape, "prediction")
+        targets = rows_of_places(targets, shape, "targets")
+        check_same_width(targets, prediction)
         prediction = answers.probabilities(prediction)
     result = Places(
         targets=targets,
@@ -109,9 +131,10 @@ def places(
         uncertainty=score,
         sample=sample,
         num_samples=shape[0],
-        weight=_weights(sample_weight, shape),
+        weight=weights_of_places(sample_weight, shape),
         entropy=None if entropy is None else entropy.ravel(),
     )
+    result = _there(result, mask)
     result = _without_ignored(answers, result)
     if answers.task == "classification":
         _check_labels(result)
@@ -147,6 +170,8 @@ def joined(parts: Sequence[Places]) -> Places:
         num_samples=int(first[-1]),
         weight=joined_if_all([part.weight for part in parts]),
         entropy=joined_if_all([part.entropy for part in parts]),
+        absolute=joined_if_all([part.absolute for part in parts]),
+        square=joined_if_all([part.square for part in parts]),
     )
 
 
@@ -227,7 +252,7 @@ def _labels(targets: Array, prediction: Array, shape: tuple[int, ...]) -> Array:
     return labels
 
 
-def _rows(values: Array, shape: tuple[int, ...], name: str) -> Array:
+def rows_of_places(values: Array, shape: tuple[int, ...], name: str) -> Array:
     """One row of values per place; all of a mesh, if it is one place."""
     if values.shape[: len(shape)] != shape:
         raise ValueError(
@@ -239,7 +264,7 @@ def _rows(values: Array, shape: tuple[int, ...], name: str) -> Array:
     return values.reshape(math.prod(shape), size)
 
 
-def _check_same_width(targets: Array, prediction: Array) -> None:
+def check_same_width(targets: Array, prediction: Array) -> None:
     if targets.shape != prediction.shape:
         raise ValueError(
             "`targets` and `prediction` must have as many values per sample. "
@@ -247,7 +272,9 @@ def _check_same_width(targets: Array, prediction: Array) -> None:
         )
 
 
-def _weights(sample_weight: Any, shape: tuple[int, ...]) -> Array | None:
+def weights_of_places(
+    sample_weight: Any, shape: tuple[int, ...]
+) -> Array | None:
     if sample_weight is None:
         return None
     # All of a batch may be 0, if not all of the set.
@@ -267,7 +294,22 @@ def _weights(sample_weight: Any, shape: tuple[int, ...]) -> Array | None:
 def _without_ignored(answers: Answers, result: Places) -> Places:
     if answers.ignore_class is None or answers.task != "classification":
         return result
-    kept = result.targets != answers.ignore_class
+    return _some(result, result.targets != answers.ignore_class)
+
+
+def _there(result: Places, mask: Array | None) -> Places:
+    """The places that are there, by a mask or by what marks the others."""
+    score = result.uncertainty
+    kept = np.ones(score.shape, bool)
+    if mask is not None and mask.size == kept.size:
+        kept &= mask.ravel()
+    if result.weight is not None:
+        # Padding has an uncertainty of NaN, and no weight.
+        kept &= ~(np.isnan(score) & (result.weight == 0))
+    return result if kept.all() else _some(result, kept)
+
+
+def _some(result: Places, kept: Array) -> Places:
     rows = {
         name: value[kept]
         for name, value in vars(result).items()

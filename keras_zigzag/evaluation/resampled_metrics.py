@@ -91,10 +91,9 @@ class ResampledMetrics:
     def _regression(self, weights: Array) -> Functions:
         error, score = self.samples.loss, self.samples.id.uncertainty
         ranked, best = self._by_score_and_by_loss(weights, error)
-        square = (self.samples.errors**2).mean(axis=-1)
         return {
             "mae": functools.partial(mean, weights, error),
-            "rmse": lambda: np.sqrt(mean(weights, square)),
+            "rmse": lambda: np.sqrt(mean(weights, self.samples.square)),
             "aulc": ranked.aulc_regression,
             "raulc": lambda: ranked.aulc_regression() / best.aulc_regression(),
             "pearson": functools.partial(correlation, weights, error, score),

@@ -59,7 +59,16 @@ class Samples:
         if self.task == "binary":
             wrong = (prediction > 0.5) != (targets > 0.5)
             return wrong.any(axis=-1).astype("float64")
+        if self.id.absolute is not None:
+            return self.id.absolute
         return np.abs(self.errors).mean(axis=-1)
+
+    @functools.cached_property
+    def square(self) -> Array:
+        """The mean squared error of a regression, `(num_places,)`."""
+        if self.id.square is not None:
+            return self.id.square
+        return (self.errors**2).mean(axis=-1)
 
     @functools.cached_property
     def errors(self) -> Array:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from keras_zigzag.evaluation.aggregated import places_or_samples
 from keras_zigzag.evaluation.places import (
     Answers,
     flat_scores,
     num_axes_of_places,
-    places,
 )
 from keras_zigzag.evaluation.report import UncertaintyReport
 from keras_zigzag.evaluation.samples import OodScores, Samples
@@ -39,7 +39,9 @@ def evaluate_scores(
         prediction: Array of probabilities, `(num_samples, num_classes)`, or
             of integer classes, `(num_samples,)`; of values in a regression;
             of the probability of class 1 in a binary task.
-        uncertainty: Array of shape `(num_samples,)`, or one per place.
+        uncertainty: Array of shape `(num_samples,)`, or one per place. In a
+            regression with one per sample and values per place, the error of
+            a sample is the mean over its places.
         ood_uncertainty: Dictionary from the name of an OOD set to its
             uncertainties, or an array for a single one, which is called
             `"ood"`. Defaults to `None`.
@@ -47,7 +49,8 @@ def evaluate_scores(
             labels a binary answer is correct if all of them are. Defaults to
             `"classification"`.
         sample_weight: Array, one per sample or per place, or `None`. How
-            many samples each one stands for.
+            many samples each one stands for. Where it is 0, as at padding,
+            the uncertainty may be NaN.
         from_logits: Boolean. Whether predictions are logits. Defaults to
             `False`.
         ignore_class: Integer. Label of places to leave out, or `None`.
@@ -70,17 +73,20 @@ def evaluate_scores(
     0.833333333
     """
     answers = Answers(task, from_logits, ignore_class)
-    as_scores(uncertainty, nan_policy=nan_policy)
+    as_scores(uncertainty, nan_policy="worst")
     is_dense = num_axes_of_places(uncertainty, prediction) > 1
     samples = Samples(
         task,
-        places(answers, targets, prediction, uncertainty, sample_weight),
+        places_or_samples(
+            answers, targets, prediction, uncertainty, sample_weight
+        ),
         {
             key: _ood_scores(scores, key, nan_policy, is_dense)
             for key, scores in named_sets(ood_uncertainty).items()
         },
         nan_policy,
     )
+    as_scores(samples.id.uncertainty, nan_policy=nan_policy)
     return UncertaintyReport.from_samples(samples, name)
 
 

@@ -8,7 +8,7 @@ from keras import ops
 from keras_zigzag.checks import as_array
 from keras_zigzag.prior_layers import lay_on
 from keras_zigzag.priors.prior import Prior, Tensor
-from keras_zigzag.priors.value_prior import target_batches
+from keras_zigzag.priors.value_prior import weighted_batches
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -88,34 +88,29 @@ class JointPrior(Prior):
     def is_ready(self) -> bool:
         return all(prior.is_ready for prior in self._flat(self.priors))
 
-    def adapt(self, targets: Any) -> None:
+    def adapt(self, targets: Any, sample_weight: Any = None) -> None:
         """Hands each prior that learns from targets its own.
 
         Args:
             targets: Arrays in the structure of the outputs, or an iterable
                 of batches `(inputs, targets)`. A dictionary may leave out
                 the outputs whose prior learns nothing.
+            sample_weight: Weights in the same structure, with `None` where
+                all count, or an array for all outputs; see `ValuePrior`. An
+                iterable brings its own. Defaults to `None`.
         """
         if isinstance(targets, dict):
-            idle = [
-                name
-                for name, prior in zip(
-                    self._names(), self._flat(self.priors), strict=False
-                )
-                if not hasattr(prior, "adapt")
-            ]
-            targets = dict.fromkeys(idle) | targets
+            targets = dict.fromkeys(self._idle()) | targets
         if isinstance(targets, (dict, list, tuple)):
             columns = self._flat(targets)
+            weights = self._weights(sample_weight)
         else:
-            rows = map(self._flat, target_batches(targets))
-            columns = [
-                np.concatenate([as_array(batch) for batch in column])
-                for column in zip(*rows, strict=True)
-            ]
-        for prior, column in zip(self._flat(self.priors), columns, strict=True):
+            columns, weights = self._columns(targets, sample_weight)
+        for prior, column, weight in zip(
+            self._flat(self.priors), columns, weights, strict=True
+        ):
             if hasattr(prior, "adapt"):
-                prior.adapt(column)
+                prior.adapt(column, *([] if weight is None else [weight]))
 
     def encode_targets(self, targets: Any) -> Tensor:
         return self._joined(
@@ -185,6 +180,39 @@ class JointPrior(Prior):
             made = {name: deserialize(one) for name, one in priors.items()}
             return cls(made, **config)
         return cls([deserialize(one) for one in priors], **config)
+
+    def _idle(self) -> list[str]:
+        """The names of the outputs whose prior learns nothing."""
+        named = zip(self._names(), self._flat(self.priors), strict=False)
+        return [name for name, prior in named if not hasattr(prior, "adapt")]
+
+    def _weights(self, sample_weight: Any) -> list[Any]:
+        if isinstance(sample_weight, dict):
+            sample_weight = dict.fromkeys(self._names()) | sample_weight
+        if keras.tree.is_nested(sample_weight):
+            return self._flat(sample_weight)
+        return [sample_weight] * len(self._flat(self.priors))
+
+    def _columns(
+        self, data: Any, sample_weight: Any
+    ) -> tuple[list[Any], list[Any]]:
+        """All targets of each output of a data set, and their weights."""
+        batches = [
+            (self._flat(targets), self._weights(weight))
+            for targets, weight in weighted_batches(data, sample_weight)
+        ]
+        if not batches:
+            return [], []
+        columns, weights = (
+            [
+                None
+                if one[0] is None
+                else np.concatenate(list(map(as_array, one)))
+                for one in zip(*part, strict=True)
+            ]
+            for part in zip(*batches, strict=True)
+        )
+        return columns, weights
 
     def _flat(self, structure: Any) -> list[Any]:
         """One entry per output, whichever way Keras lets it be given."""

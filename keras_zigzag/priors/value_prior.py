@@ -102,22 +102,25 @@ class ValuePrior(Prior):
     def is_ready(self) -> bool:
         return self.built and int(ops.convert_to_numpy(self.count)) > 0
 
-    def adapt(self, targets: Any) -> None:
+    def adapt(self, targets: Any, sample_weight: Any = None) -> None:
         """Learns mean and variance of the training targets.
 
         Args:
             targets: Array of shape `(num_samples, ..., num_values)`, or with
                 one value `(num_samples, ...)`; or an iterable of batches of
-                such arrays or of `(inputs, targets)`, for example a
-                `tf.data.Dataset` or a `keras.utils.PyDataset`.
+                such arrays, of `(inputs, targets)` or of `(inputs, targets,
+                sample_weight)`, for example a `tf.data.Dataset` or a
+                `keras.utils.PyDataset`.
+            sample_weight: Array with one number per target, or per sample, or
+                a mask. Where it is zero is no target. Defaults to `None`.
 
         Raises:
             ValueError: If there are no targets, they are not finite or not
                 of the shape of the output, or the data set has no end.
         """
         moments = Moments()
-        for batch in target_batches(targets):
-            moments.add(self._as_rows(batch))
+        for batch, weight in weighted_batches(targets, sample_weight):
+            moments.add(rows_there(self._as_rows(batch), weight))
         if moments.count == 0:
             raise ValueError(
                 "`adapt` needs at least one target. "
@@ -237,11 +240,24 @@ class Moments:
         return variance
 
 
-def target_batches(targets: Any) -> Iterator[Any]:
-    """Batches of targets from an array or from a data set."""
+def weighted_batches(
+    targets: Any, sample_weight: Any = None
+) -> Iterator[tuple[Any, Any]]:
+    """Batches of targets, each with its weights or `None`.
+
+    Args:
+        targets: Array, or a data set.
+        sample_weight: Array of the weights of an array. Defaults to `None`.
+    """
     if is_array(targets) or isinstance(targets, (list, tuple)):
-        yield targets
+        yield targets, sample_weight
         return
+    if sample_weight is not None:
+        raise ValueError(
+            "A data set brings its weights itself, as batches of `(inputs, "
+            "targets, sample_weight)`. Received: `sample_weight` and targets "
+            f"of type {type(targets).__name__}."
+        )
     cardinality = getattr(targets, "cardinality", None)
     if getattr(targets, "num_batches", 0) is None or (
         cardinality is not None and int(cardinality()) == INFINITE
@@ -251,7 +267,34 @@ def target_batches(targets: Any) -> Iterator[Any]:
             f"Received: {targets}. Adapt before `repeat()`."
         )
     for batch in batches_of(targets):
-        yield batch[1] if isinstance(batch, (list, tuple)) else batch
+        if not isinstance(batch, (list, tuple)):
+            yield batch, None
+            continue
+        _, y, weight = keras.utils.unpack_x_y_sample_weight(tuple(batch))
+        yield y, weight
+
+
+def rows_there(rows: np.ndarray, weight: Any) -> np.ndarray:
+    """The rows of targets whose weight is not zero.
+
+    Args:
+        rows: Array of shape `(num_samples * num_places, num_values)`.
+        weight: Array of shape `(num_samples,)` or `(num_samples, ...)`, or
+            `None` for all.
+    """
+    if weight is None:
+        return rows
+    is_there = as_array(weight) != 0
+    flat = is_there.reshape(-1)
+    if flat.size != len(rows) and is_there.ndim == 1 and flat.size:
+        flat = np.repeat(flat, len(rows) // flat.size)
+    if flat.size != len(rows):
+        raise ValueError(
+            "`sample_weight` must have one number per target or per sample. "
+            f"Received: `sample_weight` of shape {is_there.shape} for "
+            f"{len(rows)} targets."
+        )
+    return rows[flat]
 
 
 def check_value_shape(prior: Prior, shape: Shape) -> None:

@@ -1,0 +1,93 @@
+"""Which places of the outputs of a network are there."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_zigzag.graphs import functional_view, is_graph_model
+from keras_zigzag.mask_places import MaskPlaces
+
+Tensor = Any
+
+
+class PlaceMasks:
+    """The masks of a network's outputs, from its inputs alone.
+
+    Keras attaches masks to the outputs while a network runs; on JAX they are
+    gone once its step has been differentiated. What they are computed from is
+    part of the network's graph, and seldom more than one of its inputs.
+
+    Args:
+        inputs: Symbolic inputs of a network.
+        outputs: Symbolic outputs that come from them.
+    """
+
+    def __init__(self, inputs: Any, outputs: Any):
+        masks = [
+            getattr(leaf, "_keras_mask", None)
+            for leaf in keras.tree.flatten(outputs)
+        ]
+        self._is_masked = [mask is not None for mask in masks]
+        self._network = _network(inputs, masks)
+        # Keras does not look for the layers of a model in here.
+        self._layer = MaskPlaces(dtype="float32", autocast=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all places of all outputs are there."""
+        return self._network is None
+
+    def __call__(self, inputs: Any) -> list[Tensor | None]:
+        """Booleans `(batch_size, num_places)` of each output, or `None`.
+
+        Outputs of several samples one after the other have the masks of the
+        first of them.
+        """
+        if self._network is None:
+            return [None for _ in self._is_masked]
+        size = ops.shape(_first(inputs))[0]
+        found = iter(keras.tree.flatten(self._network(inputs)))
+        return [
+            ops.cast(next(found)[:size], "bool") if is_masked else None
+            for is_masked in self._is_masked
+        ]
+
+    def attached(self, inputs: Any, outputs: Any) -> Any:
+        """The outputs with their masks, where they have none."""
+        if self._network is None:
+            return outputs
+        leaves = keras.tree.flatten(outputs)
+        if all(getattr(one, "_keras_mask", None) is not None for one in leaves):
+            return outputs
+        masked = [
+            leaf if mask is None else self._layer([leaf, mask])
+            for leaf, mask in zip(leaves, self(inputs), strict=False)
+        ]
+        return keras.tree.pack_sequence_as(outputs, masked)
+
+
+def masks_of(network: Any) -> PlaceMasks:
+    """The masks of a model's outputs, none if its graph is not known."""
+    if not is_graph_model(network):
+        return PlaceMasks(None, [])
+    view = functional_view(network)
+    return PlaceMasks(view.input, view.output)
+
+
+def _network(inputs: Any, masks: list[Any]) -> keras.Model | None:
+    known = [mask for mask in masks if mask is not None]
+    if not known:
+        return None
+    try:
+        network = keras.Model(inputs, known)
+    except ValueError:
+        # They depend on something else, such as the prior.
+        return None
+    # A mask that depends on weights cannot be had without them.
+    return None if network.weights else network
+
+
+def _first(structure: Any) -> Tensor:
+    leaves = keras.tree.flatten(structure)
+    return next(leaf for leaf in leaves if leaf is not None)
