@@ -43,6 +43,8 @@ class MaskPlaces(keras.layers.Layer):
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
         self.supports_masking = True
+        # Coordinates are of no use in half precision.
+        self.autocast = False
 
     def build(self, input_shape: list[Shape]) -> None:
         check_mask_shape(input_shape)
@@ -60,8 +62,11 @@ class MaskPlaces(keras.layers.Layer):
         given = ops.cast(inputs[1], "bool")
         return given if before is None else ops.logical_and(before, given)
 
-    def compute_output_shape(self, input_shape: list[Shape]) -> Shape:
-        return tuple(input_shape[0])
+    def compute_output_spec(
+        self, inputs: list[Any], mask: Any = None
+    ) -> keras.KerasTensor:
+        check_mask_shape([one.shape for one in inputs])
+        return keras.KerasTensor(inputs[0].shape, inputs[0].dtype)
 
 
 def check_mask_shape(shapes: Any) -> None:

@@ -4,53 +4,8 @@ import math
 
 import keras
 from edge_blocks import EdgeBlocks, check_edges
-from graph_layer import PACKAGE, num_nodes_of, rows_of, without_padding
+from graph_layer import PACKAGE, num_nodes_of, rows_of
 from keras import ops
-
-
-@keras.saving.register_keras_serializable(package=PACKAGE)
-class NodeMasking(keras.layers.Layer):
-    """Says which nodes there are, to all layers that follow.
-
-    The features of padded nodes become zero, whatever they were.
-
-    Args:
-        **kwargs: Arguments of `keras.layers.Layer`.
-
-    Inputs: list of the features, `(batch_size, num_nodes, num_features)`, and
-    the mask, `(batch_size, num_nodes)`, `False` at padded nodes.
-
-    Example:
-
-    >>> features = keras.Input((None, 3))
-    >>> node_mask = keras.Input((None,), dtype="bool")
-    >>> nodes = NodeMasking()([features, node_mask])
-    """
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-        # Coordinates are differences of numbers that are close.
-        self.autocast = False
-
-    def build(self, input_shape):
-        if len(input_shape) != 2 or len(input_shape[1]) != 2:
-            raise ValueError(
-                "`NodeMasking` takes a list of features and a mask of shape "
-                f"(batch_size, num_nodes). Received: shapes {input_shape}."
-            )
-        self.built = True
-
-    def call(self, inputs, mask=None):
-        features, node_mask = inputs
-        return without_padding(features, node_mask)
-
-    def compute_mask(self, inputs, mask=None):
-        is_bool = keras.backend.standardize_dtype(inputs[1].dtype) == "bool"
-        return inputs[1] if is_bool else ops.cast(inputs[1], "bool")
-
-    def compute_output_spec(self, inputs, mask=None):
-        return keras.KerasTensor(inputs[0].shape, inputs[0].dtype)
 
 
 @keras.saving.register_keras_serializable(package=PACKAGE)

@@ -2,17 +2,17 @@
 
 Nodes are `(batch_size, num_nodes, num_features)`, edges are `(batch_size,
 num_edges, 2)` pairs of source and target, padded with -1. Graphs of different
-sizes share a batch: `NodeMasking` says which nodes there are, and its mask goes
-along with the features through every layer, the loss and the metrics. What
-stands at padded nodes means nothing, and nothing comes of it. Layers cannot
-look at values; `meshes.py` checks them beforehand.
+sizes share a batch: `keras_zigzag.MaskPlaces` says which nodes there are, and
+its mask goes along with the features through every layer, the loss and the
+metrics. What stands at padded nodes means nothing, and nothing comes of it.
+Layers cannot look at values; `meshes.py` checks them beforehand.
 
 Example:
 
 >>> features = keras.Input((None, 3))
 >>> edges = keras.Input((None, 2), dtype="int32")
 >>> node_mask = keras.Input((None,), dtype="bool")
->>> x = NodeMasking()([features, node_mask])
+>>> x = keras_zigzag.MaskPlaces()([features, node_mask])
 >>> pseudo = RelativeCoordinates(scale=0.1)([x, edges])
 >>> x = keras.layers.ELU()(GMMConv(16)([x, edges, pseudo]))
 >>> x = GraphNorm()(TransformerConv(8, num_heads=2)([x, edges]))
@@ -21,7 +21,7 @@ Example:
 """
 
 from gmm_conv import GMMConv
-from graph_inputs import NodeMasking, RelativeCoordinates
+from graph_inputs import RelativeCoordinates
 from graph_norm import GraphNorm
 from graph_pooling import GlobalMaxPooling, GlobalMeanPooling
 from transformer_conv import TransformerConv
@@ -31,7 +31,6 @@ __all__ = [
     "GlobalMaxPooling",
     "GlobalMeanPooling",
     "GraphNorm",
-    "NodeMasking",
     "RelativeCoordinates",
     "TransformerConv",
 ]

@@ -5,6 +5,8 @@ import numpy as np
 from graph_batches import pad_graphs
 from keras import ops
 
+from keras_zigzag import MaskPlaces
+
 NUM_FEATURES = 3
 NUM_DIMS = 2
 
@@ -82,7 +84,6 @@ def build_model(convolve, **sizes):
         GlobalMaxPooling,
         GlobalMeanPooling,
         GraphNorm,
-        NodeMasking,
         RelativeCoordinates,
     )
 
@@ -90,7 +91,7 @@ def build_model(convolve, **sizes):
     features = keras.Input((num_nodes, NUM_FEATURES), name="features")
     edges = keras.Input((num_edges, 2), dtype="int32", name="edges")
     node_mask = keras.Input((num_nodes,), dtype="bool", name="node_mask")
-    x = NodeMasking()([features, node_mask])
+    x = MaskPlaces()([features, node_mask])
     pseudo = RelativeCoordinates(scale=2.0)([x, edges])
     x = convolve([x, edges, pseudo])
     x = keras.layers.ELU()(GraphNorm()(x))

@@ -6,7 +6,6 @@ from graph_layers import (
     GlobalMeanPooling,
     GMMConv,
     GraphNorm,
-    NodeMasking,
     RelativeCoordinates,
     TransformerConv,
 )
@@ -160,7 +159,6 @@ def test_nodes_and_edges_have_no_order(make):
 @pytest.mark.parametrize(
     "layer",
     [
-        NodeMasking(),
         RelativeCoordinates(scale=2.0),
         GMMConv(4, 3, "sum", root_weight=False, use_bias=False, degree=2),
         TransformerConv(

@@ -3,8 +3,9 @@ import functools
 import keras
 import numpy as np
 import pytest
-from graph_layers import GMMConv, NodeMasking, TransformerConv
+from graph_layers import GMMConv, TransformerConv
 
+from keras_zigzag import MaskPlaces
 from tests.examples.aero.graphs import build_model, mixed_batch
 
 pytestmark = pytest.mark.first_quick_on("tensorflow", "jax")
@@ -85,7 +86,7 @@ def test_mask_reaches_the_loss():
     features = keras.Input((None, 3))
     node_mask = keras.Input((None,), dtype="bool")
     edges = keras.Input((None, 2), dtype="int32")
-    x = NodeMasking()([features, node_mask])
+    x = MaskPlaces()([features, node_mask])
     x = keras.layers.Dense(4, "relu")(x)
     outputs = keras.layers.Dense(1)(TransformerConv(4)([x, edges]))
     model = keras.Model([features, edges, node_mask], outputs)
