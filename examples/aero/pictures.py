@@ -133,6 +133,12 @@ def draw_car(vertices, faces, values):
     return figure
 
 
+def write_mesh(path, vertices, faces, values):
+    """A file of VTK, with a value at each vertex under its name."""
+    mesh = meshio.Mesh(vertices, {"triangle": faces}, point_data=values)
+    mesh.write(path)
+
+
 def panels(num_rows, num_columns, **subplot):
     size = (PANEL[0] * num_columns, PANEL[1] * num_rows)
     figure = Figure(figsize=size, dpi=100, layout="constrained")
@@ -152,8 +158,7 @@ def main():
     draw_lift_to_drag(args.quick).savefig(args.out / "lift_to_drag.png")
     vertices, faces, values = car_of_the_highest_drag(args.quick)
     draw_car(vertices, faces, values).savefig(args.out / "car.png")
-    mesh = meshio.Mesh(vertices, {"triangle": faces}, point_data=values)
-    mesh.write(args.out / "car.vtu")
+    write_mesh(args.out / "car.vtu", vertices, faces, values)
     print(f"The pictures are in {args.out}.")
 
 

@@ -31,3 +31,13 @@ def load_aero():
             return dict(data)
 
     return load
+
+
+@pytest.fixture
+def made_shapes(tmp_path, monkeypatch):
+    """A folder with a few airfoils and cars, which the examples read."""
+    from tests.examples.aero.made_shapes import write_shapes
+
+    monkeypatch.setenv("KERAS_ZIGZAG_AERO_DIR", str(tmp_path))
+    write_shapes(tmp_path)
+    return tmp_path
