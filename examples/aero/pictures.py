@@ -30,6 +30,7 @@ SEED = 0
 NUM_PROFILES = 5
 VIEW = {"elev": 25, "azim": -60}
 PANEL = (4.2, 3.0)  # inches
+PROFILE = (4.2, 1.1)
 
 
 def trained(name, quick):
@@ -53,7 +54,7 @@ def draw_profiles():
     ratio = arrays["lift_to_drag"]
     (protocol,) = load_file(PROTOCOLS / "airfoils.py")(False)
     upper = upper_part(ratio, protocol.settings["ood_fraction"])
-    figure, axes = panels(NUM_PROFILES, 2)
+    figure, axes = panels(NUM_PROFILES, 2, PROFILE)
     for row, (kind, chosen) in zip(
         axes.T, {"known": ~upper, "unseen": upper}.items(), strict=True
     ):
@@ -89,9 +90,12 @@ def draw_lift_to_drag(quick):
             vmin=0,
             vmax=highest * unit,
         )
-        ax.axline((true.mean(), true.mean()), slope=1, color="grey", lw=0.8)
+        ax.axline((0, 0), slope=1, color="grey", lw=0.8)
         ax.set(title=f"{name} airfoils", xlabel="true lift-to-drag ratio")
     axes[0, 0].set_ylabel("predicted")
+    limits = ax.get_xlim()[1]
+    for ax in axes[0]:
+        ax.set(xlim=(-5, limits), ylim=(-5, limits))
     figure.colorbar(points, ax=axes[0], label="uncertainty")
     return figure
 
@@ -139,8 +143,8 @@ def write_mesh(path, vertices, faces, values):
     mesh.write(path)
 
 
-def panels(num_rows, num_columns, **subplot):
-    size = (PANEL[0] * num_columns, PANEL[1] * num_rows)
+def panels(num_rows, num_columns, panel=PANEL, **subplot):
+    size = (panel[0] * num_columns, panel[1] * num_rows)
     figure = Figure(figsize=size, dpi=100, layout="constrained")
     axes = figure.subplots(
         num_rows, num_columns, squeeze=False, subplot_kw=subplot
