@@ -19,6 +19,9 @@ TRANSPARENT = (
     "Cast",
     "Dropout",
     "ActivityRegularization",
+    "Stack",
+    "StackHeads",
+    "TakeHead",
     "Concatenate",
     "Average",
     *(

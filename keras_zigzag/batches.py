@@ -27,6 +27,12 @@ class TrainingInputs(NamedTuple):
     metric_rows: Any
 
 
+class HeadOutputs(NamedTuple):
+    """The outputs of each head of a network with several."""
+
+    heads: tuple
+
+
 class LossInputs(NamedTuple):
     """A batch for the loss, which may need more than the prediction."""
 
@@ -87,6 +93,12 @@ def seeing_loss_rows(compute_loss: Callable) -> Callable:
             x = self.loss_inputs(x)
         elif isinstance(x, LossInputs):
             x = x.inputs
+        if isinstance(y_pred, HeadOutputs):
+            losses = [
+                compute_loss(self, x, y, one, sample_weight, *args, **kwargs)
+                for one in y_pred.heads
+            ]
+            return ops.mean(ops.stack(losses))
         return compute_loss(self, x, y, y_pred, sample_weight, *args, **kwargs)
 
     return _marked(wrapper)
@@ -109,6 +121,8 @@ def seeing_metric_rows(compute_metrics: Callable) -> Callable:
             )
         elif isinstance(x, LossInputs):
             x = x.inputs
+        if isinstance(y_pred, HeadOutputs):
+            y_pred = self.mean_of_heads(y_pred.heads)
         return compute_metrics(self, x, y, y_pred, sample_weight)
 
     return _marked(wrapper)

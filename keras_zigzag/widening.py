@@ -1,6 +1,6 @@
 """From a base model `x → y` to a widened network `(x, prior) → y`."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 
@@ -81,7 +81,23 @@ def widen_model(
     if layer is not None:
         check_layer(base, layer)
     shape = (*prior.spatial_shape, prior.num_channels)
-    return Widening(shape, layer).widen(base)
+    named = frozenset() if layer is None else frozenset([layer])
+    return Widening(shape, Places(layer is None, named)).widen(base)
+
+
+class Places(NamedTuple):
+    """Where the prior enters.
+
+    Attributes:
+        first: Boolean. Whether at the layers that mix features first.
+        named: Names of layers at which it does.
+        behind: Names of layers behind which it does, at those that mix
+            features first from there on.
+    """
+
+    first: bool
+    named: frozenset[str] = frozenset()
+    behind: frozenset[str] = frozenset()
 
 
 class SharedLayer(Exception):
@@ -97,12 +113,13 @@ class Widening:
 
     Args:
         prior_shape: Tuple. Shape of the prior without the batch.
-        layer: String or `None`. Name of the layer where the prior enters.
+        places: `Places`.
     """
 
-    def __init__(self, prior_shape: tuple, layer: str | None):
+    def __init__(self, prior_shape: tuple, places: Places):
         self.prior_shape = prior_shape
-        self.layer = layer
+        self.places = places
+        self.found: set[str] = set()
         self.shared: set[int] = set()
 
     def widen(self, base: keras.Model) -> keras.Model:
@@ -111,27 +128,27 @@ class Widening:
             self.wide: dict[int, WideLayer] = {}
             self.models: dict[int, tuple[Any, list[bool], list[bool]]] = {}
             try:
-                network, _ = self.widen_graph(base, None, self.layer)
+                network, _ = self.widen_graph(base, None)
                 break
             except SharedLayer as found:
                 self.shared.add(found.key)
-        if network is None:
-            raise ValueError(nothing_widened(base, self.layer))
+        left = sorted(self.places.named - self.found)
+        if network is None or left:
+            raise ValueError(nothing_widened(base, left[0] if left else None))
         return network
 
     def widen_graph(
         self,
         model: keras.Model,
         open_inputs: list[bool] | None,
-        layer: str | None,
     ) -> tuple[keras.Model | None, list[bool]]:
         """Widens one model and the models in it.
 
         Args:
             model: Functional or Sequential model.
             open_inputs: Which of its inputs are reached without passing a
-                layer that mixes features. `None` stands for all.
-            layer: String or `None`. Name of the layer where the prior enters.
+                layer that mixes features. `None` stands for all, if the
+                prior enters at such layers first.
 
         Returns:
             The widened model, or `None` if nothing in it takes the prior,
@@ -140,10 +157,10 @@ class Widening:
         view = functional_view(model)
         inputs = keras.tree.map_structure(input_like, view.input)
         prior = keras.Input(self.prior_shape, name=free_name("prior", view))
-        walk = Walk(self, prior, layer, view)
+        walk = Walk(self, prior, view)
         flat_inputs = keras.tree.flatten(inputs)
         if open_inputs is None:
-            open_inputs = [True] * len(flat_inputs)
+            open_inputs = [self.places.first] * len(flat_inputs)
         for tensor, is_open in zip(flat_inputs, open_inputs, strict=True):
             walk.mark(tensor, is_open)
         # The prior passes through the model that is cloned, so that it is an
@@ -175,21 +192,14 @@ class Walk:
     Args:
         widening: The `Widening` it is part of.
         prior: Symbolic tensor, the prior.
-        layer: String or `None`. Name of the layer where the prior enters.
         model: The model whose graph it is.
     """
 
-    def __init__(
-        self,
-        widening: Widening,
-        prior: Any,
-        layer: str | None,
-        model: keras.Model,
-    ):
+    def __init__(self, widening: Widening, prior: Any, model: keras.Model):
         self.model = model
         self.widening = widening
+        self.places = widening.places
         self.prior = prior
-        self.layer = layer
         self.open_tensors: dict[int, Any] = {}
         self.with_prior: dict[int, Any] = {}
         self.took_prior = False
@@ -206,7 +216,9 @@ class Walk:
         arguments = keras.tree.map_structure(
             lambda leaf: self.with_prior.get(id(leaf), leaf), (args, kwargs)
         )
-        is_open = self._reads_open(layer, arguments)
+        is_open = layer.name in self.places.behind or self._reads_open(
+            layer, arguments
+        )
         if is_graph_model(layer):
             outputs, open_outputs = self._call_model(layer, arguments)
         else:
@@ -247,9 +259,9 @@ class Walk:
         known = self.widening.wide
         if id(layer) in known:
             return known[id(layer)].call(arguments, self.prior)
-        named = self.layer is not None and layer.name == self.layer
+        named = layer.name in self.places.named
         shared = id(layer) in self.widening.shared
-        if not (named or shared or (self.layer is None and is_open)):
+        if not (named or shared or is_open):
             return None
         name = free_name(f"{layer.name}_prior", self.model)
         made = make_wide(layer, arguments, self.prior, name, named)
@@ -258,6 +270,7 @@ class Walk:
         if id(layer) in self.widening.copies:
             raise SharedLayer(id(layer))
         known[id(layer)], result = made
+        self.widening.found.add(layer.name)
         return result
 
     def _call_model(
@@ -267,25 +280,30 @@ class Walk:
         inputs, *rest = args or [kwargs.pop("inputs")]
         known = self.widening.models
         # A model that is named is widened where it begins.
-        layer = None if model.name == self.layer else self.layer
-        everywhere = layer != self.layer or id(model) in self.widening.shared
+        named = model.name in self.places.named
+        everywhere = named or id(model) in self.widening.shared
         open_inputs = [
             everywhere or self.is_open(tensor)
             for tensor in keras.tree.flatten(inputs)
         ]
         if id(model) not in known:
-            result = self.widening.widen_graph(model, open_inputs, layer)
+            result = self.widening.widen_graph(model, open_inputs)
             known[id(model)] = (*result, open_inputs)
         network, open_outputs, known_open = known[id(model)]
-        if layer is None and any(
+        if any(
             now and not before
             for now, before in zip(open_inputs, known_open, strict=True)
         ):
             raise SharedLayer(id(model))
+        if named:
+            # It is asked for in there, not behind.
+            open_outputs = [False] * len(open_outputs)
         if network is None:
             arguments = (inputs, *rest), kwargs
             return self._call_copy(model, arguments), open_outputs
         self.took_prior = True
+        if named:
+            self.widening.found.add(model.name)
         outputs = network([inputs, self.prior], *rest, **kwargs)
         return outputs, open_outputs
 

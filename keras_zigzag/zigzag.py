@@ -5,9 +5,15 @@ import keras
 from keras import ops
 
 from keras_zigzag import distances
-from keras_zigzag.batches import TrainingInputs, with_first_rows_again
+from keras_zigzag.batches import (
+    HeadOutputs,
+    TrainingInputs,
+    with_first_rows_again,
+)
 from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.graphs import functional_view
+from keras_zigzag.head_answers import HeadAnswers
+from keras_zigzag.headed_networks import one_head, widen_with_heads
 from keras_zigzag.model_config import check_options, deserialized, input_specs
 from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.place_masks import PlaceMasks, masks_of
@@ -16,7 +22,7 @@ from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
 from keras_zigzag.splitting import SplitNetwork
 from keras_zigzag.uncertainty_model import UncertaintyModel
-from keras_zigzag.widening import check_base, widen_model
+from keras_zigzag.widening import check_base
 
 Tensor = Any
 PASSES = ("both", "sampled")
@@ -56,6 +62,17 @@ class ZigZagModel(UncertaintyModel):
         aggregate: String. `"mean"` (the paper's) or `"max"` over the places
             of a dense task, such as the nodes of a mesh, for one uncertainty
             per sample. Defaults to `None`: one per place.
+        num_heads: Integer. How many answers the network gives; with several
+            its outputs are `(batch_size, num_heads, ...)`. Their mean (of
+            the probabilities, where they are logits) is the prediction and
+            what goes in again; the loss is the mean of the heads' losses.
+            Defaults to `1`.
+        uncertainty: String. `"distance"`, the mean over the heads of
+            `distance`; `"disagreement"` of the heads, the root of the
+            variance of `y0` over them; `"both"`, the root of
+            `mean ‖y0 − y1‖² + variance of y0`; or `"entropy"` of the mean
+            probabilities. Defaults to `None`: `"both"` with several heads,
+            `"distance"` with one.
         **kwargs: Arguments of `keras.Model`.
 
     Raises:
@@ -80,6 +97,8 @@ class ZigZagModel(UncertaintyModel):
         num_passes: int = 2,
         seed: int | None = None,
         aggregate: str | None = None,
+        num_heads: int = 1,
+        uncertainty: str | None = None,
         **kwargs: Any,
     ):
         if prior is None:
@@ -97,8 +116,9 @@ class ZigZagModel(UncertaintyModel):
                 f"Received: passes={passes!r}"
             )
         num_passes = checked_count("num_passes", num_passes, least=2)
+        self.num_heads = checked_count("num_heads", num_heads)
         self.network = network
-        self.prior = resolve(network, prior=prior)
+        self.prior = resolve(one_head(network, self.num_heads), prior=prior)
         check_prior_input(network, self.prior)
         self.passes = passes
         self.distance = distances.get(distance)
@@ -107,6 +127,10 @@ class ZigZagModel(UncertaintyModel):
         self._seed_generator = keras.random.SeedGenerator(self.seed)
         self._split = SplitNetwork(network)
         self._check_distance()
+        self.uncertainty = uncertainty
+        self._heads = HeadAnswers(
+            self.prior, self.num_heads, uncertainty, self.distance
+        )
         if hasattr(network, "output_names"):
             self.output_names = network.output_names
         self.built = True
@@ -118,6 +142,10 @@ class ZigZagModel(UncertaintyModel):
         task: Any = None,
         prior: Any = None,
         layer: str | None = None,
+        prior_at: Any = "first",
+        num_heads: int = 1,
+        heads_from: Any = None,
+        head_start: str = "fresh",
         **kwargs: Any,
     ) -> "ZigZagModel":
         """Makes a ZigZag model of an ordinary one.
@@ -153,7 +181,17 @@ class ZigZagModel(UncertaintyModel):
         """
         check_base(base)
         prior = resolve(functional_view(base), task=task, prior=prior)
-        network = widen_model(base, prior, layer=layer)
+        network = widen_with_heads(
+            base,
+            prior,
+            layer=layer,
+            prior_at=prior_at,
+            num_heads=num_heads,
+            heads_from=heads_from,
+            head_start=head_start,
+            seed=kwargs.get("seed"),
+        )
+        kwargs.setdefault("num_heads", num_heads)
         kwargs.setdefault("dtype", base.dtype_policy)
         kwargs.setdefault("name", f"zigzag_{base.name}")
         return cls(network, prior, **kwargs)
@@ -184,7 +222,8 @@ class ZigZagModel(UncertaintyModel):
 
     def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
         features = self._split.trunk(inputs, training)
-        return self._split.head(features, self._blank(inputs), training)
+        outputs = self._split.head(features, self._blank(inputs), training)
+        return self._heads.mean_with_masks(outputs)
 
     def training_batch(
         self, x: Any, y: Any, sample_weight: Any = None
@@ -212,20 +251,26 @@ class ZigZagModel(UncertaintyModel):
         # One concatenated batch: two forward passes would give a batch
         # normalisation two sets of statistics.
         features = self._split.again(features, self._num_again_in(inputs))
-        return self._split.head(features, inputs.prior, training)
+        outputs = self._split.head(features, inputs.prior, training)
+        if self.num_heads == 1:
+            return outputs
+        return HeadOutputs(self._heads.each(outputs))
+
+    def mean_of_heads(self, heads: tuple[Any, ...]) -> Any:
+        """The prediction, from the outputs of each head."""
+        return self._heads.mean_of_each(heads)
 
     def loss_inputs(self, inputs: TrainingInputs) -> Any:
         return with_first_rows_again(inputs.inputs, self._num_again_in(inputs))
 
     def estimate(self, inputs: Any) -> tuple[Any, Any]:
         features = self._split.trunk(inputs, training=False)
-        first = self._split.head(features, self._blank(inputs), training=False)
-        previous, latest = None, first
-        for _ in range(self.num_passes - 1):
-            prior = self.prior.encode_prediction(latest)
-            previous = latest
-            latest = self._split.head(features, prior, training=False)
-        return first, self._distance(previous, latest)
+        return self._heads.estimate(
+            lambda prior: self._split.head(features, prior, training=False),
+            self._blank(inputs),
+            self.num_passes,
+            self._distance,
+        )
 
     def find_masks(self) -> PlaceMasks:
         if not takes_two_inputs(self.network):
@@ -261,6 +306,8 @@ class ZigZagModel(UncertaintyModel):
                 "num_passes": self.num_passes,
                 "seed": self.seed,
                 "aggregate": self.aggregate,
+                "num_heads": self.num_heads,
+                "uncertainty": self.uncertainty,
             }
         )
         return config

@@ -50,22 +50,23 @@ def _fresh_layer(layer: Any) -> Any:
     if not isinstance(copy, keras.layers.Layer):
         return copy
     config = copy.get_config()
-    if isinstance(layer, keras.layers.Lambda) or config == _unseeded(config):
+    if isinstance(layer, keras.layers.Lambda) or config == unseeded(config):
         return copy
     # With the user's own seed all members would start alike.
-    return type(copy).from_config(_unseeded(config))
+    return type(copy).from_config(unseeded(config))
 
 
-def _unseeded(config: Any) -> Any:
+def unseeded(config: Any) -> Any:
+    """A config without the seeds that the user chose."""
     if isinstance(config, dict):
         return {
             key: None
             if key == "seed" and isinstance(value, int)
-            else _unseeded(value)
+            else unseeded(value)
             for key, value in config.items()
         }
     if isinstance(config, (list, tuple)):
-        return type(config)(_unseeded(value) for value in config)
+        return type(config)(unseeded(value) for value in config)
     return config
 
 

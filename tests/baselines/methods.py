@@ -31,6 +31,9 @@ class Method(NamedTuple):
 
 METHODS = {
     "zigzag": Method(lambda base, task: kz.ZigZagModel.from_model(base, task)),
+    "zigzag_five_heads": Method(
+        lambda base, task: kz.ZigZagModel.from_model(base, task, num_heads=5)
+    ),
     "single_model": Method(
         lambda base, task: baselines.SingleModel.from_model(base, task),
         losses={"regression": None},

@@ -1,0 +1,141 @@
+"""The layers of a network with several heads."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+Tensor = Any
+HEAD_AXIS = 1
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class HeadInput(keras.layers.Layer):
+    """Passes the features of the trunk on to one head.
+
+    Each head reads a tensor of its own, so that what is done to the features
+    on the way into one of them is not done to the others.
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.autocast = False
+
+    def call(self, inputs: Tensor) -> Tensor:
+        return inputs
+
+    def compute_mask(self, inputs: Tensor, mask: Any = None) -> Any:
+        return mask
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class StackHeads(keras.layers.Layer):
+    """Puts the answers of the heads on one axis, the second.
+
+    The heads answer the same samples, so the mask of the first is that of
+    all: it has no axis for the heads.
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Inputs: list of tensors of shape `(batch_size, ...)`, one per head.
+
+    Output: tensor of shape `(batch_size, num_heads, ...)`.
+    """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.autocast = False
+
+    def call(self, inputs: list[Tensor]) -> Tensor:
+        return ops.stack(inputs, axis=HEAD_AXIS)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return mask[0] if isinstance(mask, (list, tuple)) else mask
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        first, *_ = input_shape
+        return (first[0], len(input_shape), *first[1:])
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class TakeHead(keras.layers.Layer):
+    """Takes the answer of one head, mask included.
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Tensor of shape `(batch_size, num_heads, ...)`.
+        index: Integer, which head.
+    """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.autocast = False
+
+    def call(self, inputs: Tensor, index: int) -> Tensor:
+        return inputs[:, index]
+
+    def compute_mask(self, inputs: Tensor, mask: Any = None) -> Any:
+        return mask
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class MeanOverHeads(keras.regularizers.Regularizer):
+    """A regulariser that counts as the mean over the heads.
+
+    Each of the heads has one of these, and Keras adds them up.
+
+    Args:
+        regularizer: Regulariser of the base model's layer.
+        num_heads: Integer.
+    """
+
+    def __init__(self, regularizer: Any, num_heads: int):
+        self.regularizer = keras.regularizers.get(regularizer)
+        self.num_heads = num_heads
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.regularizer(x) / self.num_heads
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            "regularizer": keras.saving.serialize_keras_object(
+                self.regularizer
+            ),
+            "num_heads": self.num_heads,
+        }
+
+
+def with_mean_regularizers(config: Any, num_heads: int) -> Any:
+    """The config of a layer whose regularisers count as the mean.
+
+    Args:
+        config: Config of a layer, with those of the layers in it.
+        num_heads: Integer.
+    """
+    if isinstance(config, (list, tuple)):
+        return type(config)(
+            with_mean_regularizers(one, num_heads) for one in config
+        )
+    if not isinstance(config, dict):
+        return config
+    return {
+        key: _mean_of(value, num_heads)
+        if key.endswith("regularizer") and value is not None
+        else with_mean_regularizers(value, num_heads)
+        for key, value in config.items()
+    }
+
+
+def _mean_of(regularizer: Any, num_heads: int) -> dict[str, Any]:
+    return keras.saving.serialize_keras_object(
+        MeanOverHeads(regularizer, num_heads)
+    )

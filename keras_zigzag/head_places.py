@@ -1,0 +1,206 @@
+"""Where the heads of a network begin."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import keras
+
+from keras_zigzag.graphs import functional_view, is_graph_model, run_graph
+from keras_zigzag.rewriting import mixing_layers
+
+NUM_LAYERS = 2
+
+
+def head_starts(base: keras.Model, heads_from: Any) -> list[Any]:
+    """The layers from which on a network has heads.
+
+    Args:
+        base: Functional or Sequential model.
+        heads_from: Name of a layer or list of names; `None` for the last two
+            layers that mix features on the way to an output. Where that
+            would leave none of them before the heads, for the last one.
+
+    Returns:
+        List of layers.
+
+    Raises:
+        ValueError: If a name is unknown, an output does not depend on such a
+            layer, or no layer mixes features.
+    """
+    if heads_from is None:
+        return _last_layers(base)
+    starts = [_named(base, name) for name in _as_names(heads_from)]
+    _check_outputs(base, starts, heads_from)
+    return starts
+
+
+def last_layers(base: keras.Model) -> list[Any]:
+    """The last layer that mixes features before each output."""
+    return [layer for layer, depth in _depths(base) if depth == 1]
+
+
+def layers_in_order(model: keras.Model) -> list[Any]:
+    """All layers and models of a graph, also in inner models."""
+    found: list[Any] = []
+    for layer in functional_view(model).operations:
+        found.append(layer)
+        if is_graph_model(layer):
+            found += layers_in_order(layer)
+    return found
+
+
+class Flow:
+    """What of a graph depends on some of its layers.
+
+    Args:
+        base: Functional or Sequential model.
+        starts: List of layers.
+
+    Attributes:
+        depends: Structure of Booleans, which of the outputs do.
+        outside: Set with the ids of the layers that are also called on what
+            does not.
+    """
+
+    def __init__(self, base: keras.Model, starts: Iterable[Any]):
+        self._starts = {id(layer) for layer in starts}
+        self.outside: set[int] = set()
+        view = functional_view(base)
+        inputs = keras.tree.map_structure(lambda _: False, view.input)
+        self.depends = run_graph(view, inputs, self._call)
+
+    def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
+        starts = id(layer) in self._starts
+        if is_graph_model(layer):
+            inputs = args[0] if args else kwargs["inputs"]
+            if starts:
+                inputs = keras.tree.map_structure(lambda _: True, inputs)
+            return run_graph(functional_view(layer), inputs, self._call)
+        depends = starts or any(
+            leaf is True for leaf in keras.tree.flatten((args, kwargs))
+        )
+        if not depends:
+            self.outside.add(id(layer))
+        return _like_outputs(layer, depends)
+
+
+class Order:
+    """Which layers that mix features follow which.
+
+    Args:
+        base: Functional or Sequential model.
+
+    Attributes:
+        before: Dictionary from the id of such a layer to the layer and the
+            ids of those that it reads, in order.
+        last: Set of ids of those that the outputs read.
+    """
+
+    def __init__(self, base: keras.Model):
+        self._mixing = {id(layer) for layer in mixing_layers(base)}
+        self.before: dict[int, tuple[Any, set[int]]] = {}
+        view = functional_view(base)
+        inputs = keras.tree.map_structure(lambda _: Nearest(), view.input)
+        outputs = run_graph(view, inputs, self._call)
+        self.last = _union(outputs)
+
+    def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_graph_model(layer):
+            inputs = args[0] if args else kwargs["inputs"]
+            return run_graph(functional_view(layer), inputs, self._call)
+        nearest = _union((args, kwargs))
+        if id(layer) in self._mixing:
+            _, before = self.before.get(id(layer), (layer, set()))
+            self.before[id(layer)] = layer, before | nearest - {id(layer)}
+            nearest = {id(layer)}
+        return _like_outputs(layer, Nearest(nearest))
+
+
+class Nearest:
+    """Ids of the last layers that mix features before a tensor."""
+
+    def __init__(self, layers: Iterable[int] = ()):
+        self.layers = set(layers)
+
+
+def _union(structure: Any) -> set[int]:
+    found: set[int] = set()
+    for leaf in keras.tree.flatten(structure):
+        if isinstance(leaf, Nearest):
+            found |= leaf.layers
+    return found
+
+
+def _like_outputs(layer: Any, value: Any) -> list[Any]:
+    node, *_ = layer._inbound_nodes
+    return [value for _ in node.outputs]
+
+
+def _depths(base: keras.Model) -> list[tuple[Any, int]]:
+    """How many layers that mix features lie between each and the outputs."""
+    order = Order(base)
+    depths = dict.fromkeys(order.before, 0) | dict.fromkeys(order.last, 1)
+    for key, (_, before) in reversed(order.before.items()):
+        for earlier in before:
+            depths[earlier] = max(depths[earlier], depths[key] + 1)
+    return [(layer, depths[key]) for key, (layer, _) in order.before.items()]
+
+
+def _last_layers(base: keras.Model) -> list[Any]:
+    depths = _depths(base)
+    deepest = max((depth for _, depth in depths), default=0)
+    if deepest == 0:
+        raise ValueError(
+            "The heads begin at layers that can learn to mix features, such "
+            "as `Dense` or `Conv2D`. Received: the base model "
+            f"{base.name!r}, which has none. Say where with `heads_from`."
+        )
+    count = max(min(NUM_LAYERS, deepest - 1), 1)
+    return [layer for layer, depth in depths if 1 <= depth <= count]
+
+
+def _as_names(heads_from: Any) -> list[str]:
+    names = [heads_from] if isinstance(heads_from, str) else heads_from
+    if (
+        not isinstance(names, (list, tuple))
+        or not names
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError(
+            "`heads_from` must be the name of a layer, or a list of names. "
+            f"Received: heads_from={heads_from!r}"
+        )
+    return list(names)
+
+
+def _named(base: keras.Model, name: str) -> Any:
+    layers = [
+        layer
+        for layer in layers_in_order(base)
+        if not isinstance(layer, keras.layers.InputLayer)
+    ]
+    for layer in layers:
+        if layer.name == name:
+            return layer
+    raise ValueError(
+        f"The base model has no layer {name!r} in its graph. "
+        f"Received: heads_from={name!r}. Its layers are "
+        f"{[layer.name for layer in layers]}."
+    )
+
+
+def _check_outputs(base: keras.Model, starts: list, heads_from: Any) -> None:
+    view = functional_view(base)
+    depends = keras.tree.flatten(Flow(base, starts).depends)
+    left = [
+        name
+        for name, one in zip(view.output_names, depends, strict=True)
+        if not one
+    ]
+    if left:
+        raise ValueError(
+            "Every output must depend on the layer from which on there are "
+            f"several heads, and the outputs {left} do not. "
+            f"Received: heads_from={heads_from!r}. Name a layer that comes "
+            "earlier, or give a list of layers."
+        )

@@ -1,0 +1,118 @@
+"""Networks that take a prior and have one or several heads."""
+
+from typing import Any
+
+import keras
+
+from keras_zigzag.graphs import functional_view, is_graph_model
+from keras_zigzag.head_layers import HEAD_AXIS, TakeHead
+from keras_zigzag.head_places import head_starts
+from keras_zigzag.heads import HeadedModel, with_heads
+from keras_zigzag.number_checks import checked_count, checked_seed
+from keras_zigzag.priors.prior import Prior
+from keras_zigzag.widening import Places, Widening, check_layer, widen_model
+
+PLACES = ("first", "heads", "both")
+
+
+def widen_with_heads(
+    base: keras.Model,
+    prior: Prior,
+    layer: str | None,
+    prior_at: Any,
+    num_heads: int,
+    heads_from: Any,
+    head_start: str,
+    seed: int | None,
+) -> keras.Model:
+    """Gives a copy of a model a second input, the prior, and its heads.
+
+    Args:
+        base: Sequential or Functional model, checked.
+        prior: The prior, built.
+        layer: See `keras_zigzag.ZigZagModel.from_model`, as for the others.
+        prior_at: Likewise.
+        num_heads: Likewise.
+        heads_from: Likewise.
+        head_start: Likewise.
+        seed: Integer or `None`. Seed of the new weights.
+
+    Returns:
+        Functional model of `[inputs, prior]`.
+
+    Raises:
+        ValueError: If one of the options is unknown, or does not fit.
+    """
+    num_heads = checked_count("num_heads", num_heads)
+    prior_at = _checked_places(base, prior_at, layer)
+    if num_heads == 1 and prior_at == "first":
+        if heads_from is not None:
+            head_starts(base, heads_from)
+        return widen_model(base, prior, layer=layer)
+    headed = with_heads(
+        base, num_heads, heads_from, head_start, checked_seed(seed)
+    )
+    shape = (*prior.spatial_shape, prior.num_channels)
+    return Widening(shape, _places(headed, prior_at)).widen(headed.model)
+
+
+def one_head(network: Any, num_heads: int) -> Any:
+    """The network with the answer of its first head alone.
+
+    Args:
+        network: Keras model.
+        num_heads: Integer. With one, it is the network itself.
+
+    Raises:
+        ValueError: If the outputs do not have as many heads.
+    """
+    if num_heads == 1 or not is_graph_model(network):
+        return network
+    network = functional_view(network)
+    for output in network.outputs:
+        _check_axis(output, num_heads)
+    take_head = TakeHead(dtype="float32", name="take_head")
+    outputs = keras.tree.map_structure(
+        lambda output: take_head(output, index=0), network.output
+    )
+    return keras.Model(network.input, outputs)
+
+
+def _check_axis(output: Any, num_heads: int) -> None:
+    shape = tuple(output.shape)
+    if len(shape) <= HEAD_AXIS or shape[HEAD_AXIS] != num_heads:
+        raise ValueError(
+            f"A network of {num_heads} heads has them on the second axis of "
+            f"its outputs, (batch_size, {num_heads}, ...). "
+            f"Received: num_heads={num_heads} and an output of shape {shape}. "
+            "Stack the answers of the heads there, or make the network of a "
+            "base model of one head with `ZigZagModel.from_model`."
+        )
+
+
+def _checked_places(base: keras.Model, prior_at: Any, layer: Any) -> Any:
+    if layer is not None:
+        if prior_at != "first":
+            raise ValueError(
+                "Give `layer` or `prior_at`, which say the same. "
+                f"Received: layer={layer!r} and prior_at={prior_at!r}"
+            )
+        prior_at = [layer]
+    if isinstance(prior_at, str) and prior_at in PLACES:
+        return prior_at
+    if not isinstance(prior_at, (list, tuple)) or not prior_at:
+        raise ValueError(
+            f"`prior_at` must be one of {list(PLACES)}, or a list of names of "
+            f"layers. Received: prior_at={prior_at!r}"
+        )
+    for name in prior_at:
+        check_layer(base, name)
+    return list(prior_at)
+
+
+def _places(headed: HeadedModel, prior_at: Any) -> Places:
+    if isinstance(prior_at, list):
+        names = [headed.names.get(name, [name]) for name in prior_at]
+        return Places(False, frozenset(sum(names, [])))
+    behind = frozenset(headed.entries if prior_at != "first" else [])
+    return Places(prior_at in ("first", "both"), behind=behind)

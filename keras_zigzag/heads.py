@@ -1,0 +1,304 @@
+"""From a base model with one head to a network with several."""
+
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_zigzag.baselines.seeding import seeded, unseeded
+from keras_zigzag.graphs import (
+    copy_layer,
+    copy_state,
+    functional_view,
+    input_like,
+    is_graph_model,
+    run_graph,
+)
+from keras_zigzag.head_layers import (
+    HeadInput,
+    StackHeads,
+    with_mean_regularizers,
+)
+from keras_zigzag.head_places import (
+    Flow,
+    head_starts,
+    last_layers,
+    layers_in_order,
+)
+
+HEAD_STARTS = ("fresh", "fresh_last", "perturbed")
+PERTURBATION = 0.1
+
+
+class HeadedModel(NamedTuple):
+    """A model with several heads.
+
+    Attributes:
+        model: Functional model.
+        names: Dictionary from the names of layers of the base model to the
+            names of what took their places, where these are others.
+        entries: List of strings, the layers through which features enter
+            the heads.
+    """
+
+    model: keras.Model
+    names: dict[str, list[str]]
+    entries: list[str]
+
+
+def with_heads(
+    base: keras.Model,
+    num_heads: int,
+    heads_from: Any = None,
+    head_start: str = "fresh",
+    seed: int | None = None,
+) -> HeadedModel:
+    """A copy of a model whose last layers exist several times.
+
+    The answers of the heads are on the second axis of the outputs. A model
+    inside the base model in which heads begin, or that is part of them, is
+    unfolded: its layers become layers of the network.
+
+    Args:
+        base: Functional or Sequential model. It is not changed.
+        num_heads: Integer. With one there is no axis for the heads.
+        heads_from: See `keras_zigzag.ZigZagModel.from_model`.
+        head_start: Likewise.
+        seed: Integer or `None`. Seed of the new weights.
+
+    Raises:
+        ValueError: If there is no such layer, or an option is unknown.
+    """
+    if head_start not in HEAD_STARTS:
+        raise ValueError(
+            f"Unknown start of the heads. Expected one of {list(HEAD_STARTS)}."
+            f" Received: head_start={head_start!r}"
+        )
+    starts = head_starts(base, heads_from)
+    weights = HeadWeights(base, head_start, seed)
+    return Multiplying(base, starts, num_heads, weights).headed()
+
+
+class Several:
+    """One tensor of each head, in the place of a tensor of the base model."""
+
+    def __init__(self, tensors: Any):
+        self.tensors = list(tensors)
+
+
+class HeadWeights:
+    """What the layers of the heads start with.
+
+    Args:
+        base: Functional or Sequential model.
+        head_start: Name of one of `HEAD_STARTS`.
+        seed: Integer or `None`.
+    """
+
+    def __init__(self, base: keras.Model, head_start: str, seed: int | None):
+        self.head_start = head_start
+        self.seed = seed
+        self.last = {id(layer) for layer in last_layers(base)}
+        self._count = 0
+
+    def seeded(self, index: int) -> Any:
+        """What a layer of a head is made and built in."""
+        self._count += 1
+        if self.seed is None or index == 0:
+            return seeded(None)
+        return seeded(_mixed_seed(self.seed, index, self._count))
+
+    def start(self, layer: Any, copy: Any, index: int) -> None:
+        """Gives a copy of a layer its weights, once it is built."""
+        if not isinstance(layer, keras.layers.Layer):
+            return
+        # What has nothing to learn, such as an adapted normalisation, stays.
+        is_kept = index == 0 or not layer.trainable_weights
+        if not is_kept and self.head_start == "fresh":
+            return
+        is_last = id(layer) in self.last
+        if not is_kept and self.head_start == "fresh_last" and is_last:
+            return
+        copy_state(layer, copy)
+        if not is_kept and self.head_start == "perturbed":
+            _perturb(copy)
+
+
+class Multiplying:
+    """Goes through the graph of a model and calls its last layers for each
+    head.
+
+    Args:
+        base: Functional or Sequential model.
+        starts: List of the layers from which on there are heads.
+        num_heads: Integer.
+        weights: `HeadWeights`.
+    """
+
+    def __init__(
+        self,
+        base: keras.Model,
+        starts: list[Any],
+        num_heads: int,
+        weights: HeadWeights,
+    ):
+        self.base = functional_view(base)
+        self.num_heads = num_heads
+        self.weights = weights
+        self.names: dict[str, list[str]] = {}
+        self.entries: list[str] = []
+        self._starts = {id(layer) for layer in starts}
+        # A layer that the trunk calls too stays one layer.
+        self._outside = Flow(base, starts).outside
+        # They hold the layers and the tensors, so that no id is given to
+        # another.
+        self._copies: dict[Any, tuple[Any, Any]] = {}
+        self._entered: dict[int, tuple[Any, Several]] = {}
+        self._outer = {id(layer) for layer in self.base.operations}
+        self._taken = {layer.name for layer in self.base.operations}
+
+    def headed(self) -> HeadedModel:
+        inputs = keras.tree.map_structure(input_like, self.base.input)
+        outputs = run_graph(self.base, inputs, self._call)
+        flat = [
+            self._stacked(leaf, name)
+            for leaf, name in zip(
+                keras.tree.flatten(outputs),
+                self.base.output_names,
+                strict=True,
+            )
+        ]
+        outputs = keras.tree.pack_sequence_as(outputs, flat)
+        model = keras.Model(inputs, outputs, name=self.base.name)
+        return HeadedModel(model, self.names, self.entries)
+
+    def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
+        if id(layer) in self._starts:
+            args, kwargs = keras.tree.map_structure(
+                lambda leaf: self._enter(layer, leaf), (args, kwargs)
+            )
+        inside = any(
+            isinstance(leaf, Several)
+            for leaf in keras.tree.flatten((args, kwargs))
+        )
+        if is_graph_model(layer) and (inside or self._begins_in(layer)):
+            return self._unfolded(layer, args, kwargs)
+        if not inside:
+            return self._called(layer, None, args, kwargs)
+        outputs = [
+            self._called(layer, index, *_of_head(index, (args, kwargs)))
+            for index in range(self.num_heads)
+        ]
+        return keras.tree.map_structure(
+            lambda *tensors: Several(tensors), *outputs
+        )
+
+    def _called(
+        self, layer: Any, index: int | None, args: tuple, kwargs: dict
+    ) -> Any:
+        """The outputs of the copy of a layer for a head, or for the trunk."""
+        is_op = not isinstance(layer, keras.layers.Layer)
+        if is_op or id(layer) in self._outside:
+            index = None
+        if (id(layer), index) in self._copies:
+            return self._copies[id(layer), index][1](*args, **kwargs)
+        if index is None:
+            copy = self._inner_copy(layer)
+            if copy is not layer:
+                copy.name = self._renamed(layer, layer.name)
+            outputs = copy(*args, **kwargs)
+            if copy is not layer:
+                copy_state(layer, copy)
+            return outputs
+        with self.weights.seeded(index):
+            copy = self._head_copy(layer, index)
+            outputs = copy(*args, **kwargs)
+            self.weights.start(layer, copy, index)
+        self._copies[id(layer), index] = layer, copy
+        return outputs
+
+    def _inner_copy(self, layer: Any) -> Any:
+        key = id(layer), None
+        if key not in self._copies:
+            copy = copy_layer(layer, copy_inner=self._inner_copy)
+            self._copies[key] = layer, copy
+        return self._copies[key][1]
+
+    def _head_copy(self, layer: Any, index: int) -> Any:
+        copy = copy_layer(layer)
+        config = copy.get_config()
+        changed = with_mean_regularizers(config, self.num_heads)
+        if index > 0:
+            # With the user's own seed all heads would start alike.
+            changed = unseeded(changed)
+        if changed != config and not isinstance(layer, keras.layers.Lambda):
+            copy = type(copy).from_config(changed)
+        copy.name = self._renamed(layer, self._name(layer.name, index))
+        return copy
+
+    def _name(self, name: str, index: int) -> str:
+        return name if self.num_heads == 1 else f"{name}_head_{index}"
+
+    def _renamed(self, layer: Any, name: str) -> str:
+        """A name for what takes the place of a layer, which is noted."""
+        if name != layer.name or id(layer) not in self._outer:
+            name = self._free(name)
+        self.names.setdefault(layer.name, []).append(name)
+        return name
+
+    def _enter(self, layer: Any, leaf: Any) -> Any:
+        if not isinstance(leaf, keras.KerasTensor):
+            return leaf
+        if id(leaf) not in self._entered:
+            tensors = []
+            for index in range(self.num_heads):
+                name = self._free(self._name(f"{layer.name}_input", index))
+                self.entries.append(name)
+                tensors.append(HeadInput(name=name)(leaf))
+            self._entered[id(leaf)] = leaf, Several(tensors)
+        return self._entered[id(leaf)][1]
+
+    def _stacked(self, leaf: Any, name: str) -> Any:
+        if self.num_heads == 1:
+            return leaf.tensors[0]
+        # A layer whose place is taken by its copies leaves its name.
+        is_free = not any(name in names for names in self.names.values())
+        name = name if is_free else self._free(f"{name}_heads")
+        return StackHeads(name=name)(leaf.tensors)
+
+    def _unfolded(self, model: Any, args: tuple, kwargs: dict) -> Any:
+        inputs = args[0] if args else kwargs["inputs"]
+        return run_graph(functional_view(model), inputs, self._call)
+
+    def _begins_in(self, model: Any) -> bool:
+        return any(
+            id(layer) in self._starts for layer in layers_in_order(model)
+        )
+
+    def _free(self, name: str) -> str:
+        """The name, or a longer one if it is that of another layer."""
+        while name in self._taken:
+            name += "_copy"
+        self._taken.add(name)
+        return name
+
+
+def _of_head(index: int, arguments: Any) -> Any:
+    return keras.tree.map_structure(
+        lambda leaf: leaf.tensors[index] if isinstance(leaf, Several) else leaf,
+        arguments,
+    )
+
+
+def _mixed_seed(*seeds: int) -> int:
+    return int(np.random.SeedSequence(seeds).generate_state(1)[0])
+
+
+def _perturb(layer: Any) -> None:
+    """Adds to each kernel a tenth of its standard deviation in noise."""
+    for weight in layer.trainable_weights:
+        if len(weight.shape) > 1:
+            value = ops.convert_to_numpy(weight).astype("float32")
+            noise = np.random.standard_normal(value.shape)
+            weight.assign(value + PERTURBATION * value.std() * noise)

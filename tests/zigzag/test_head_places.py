@@ -1,0 +1,277 @@
+"""Where heads begin, what they start with, and what cannot be."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+import keras_zigzag as kz
+from keras_zigzag.head_places import head_starts
+from keras_zigzag.heads import with_heads
+from tests.baselines import toys
+
+layers = keras.layers
+pytestmark = pytest.mark.one_quick_on("jax", "torch")
+
+
+def mlp(count=4):
+    """Dense layers, with dropout behind each but the last."""
+    inputs = x = keras.Input((4,))
+    for index in range(count):
+        x = layers.Dense(4, name=f"dense_{index}")(x)
+        if index < count - 1:
+            x = layers.Dropout(0.1, name=f"dropout_{index}")(x)
+    return keras.Model(inputs, x, name="mlp")
+
+
+def nested():
+    """A backbone and a model with the last layers."""
+    backbone = keras.Sequential(
+        [
+            keras.Input((4,)),
+            layers.Dense(6, name="inner"),
+            layers.BatchNormalization(name="norm"),
+        ],
+        name="backbone",
+    )
+    end = keras.Sequential(
+        [
+            keras.Input((6,)),
+            layers.Dense(5, activation="relu", name="inner"),
+            layers.BatchNormalization(name="norm"),
+            layers.Dense(3, activation="softmax", name="answer"),
+        ],
+        name="end",
+    )
+    inputs = keras.Input((4,))
+    x = layers.Dense(4, name="early")(inputs)
+    return keras.Model(inputs, end(backbone(x)), name="all")
+
+
+def residual():
+    inputs = keras.Input((4,))
+    x = layers.Dense(4, name="early")(inputs)
+    for index in range(3):
+        y = layers.Dense(4, activation="relu", name=f"block_{index}")(x)
+        x = layers.Add(name=f"add_{index}")([x, y])
+    return keras.Model(inputs, layers.Dense(3, name="answer")(x))
+
+
+def shared():
+    """One layer both before the heads and in them."""
+    inputs = keras.Input((4,))
+    twice = layers.Dense(4, name="twice")
+    x = layers.Dense(4, name="middle")(twice(inputs))
+    return keras.Model(inputs, layers.Dense(3, name="answer")(twice(x)))
+
+
+def classifier(base, **kwargs):
+    return kz.ZigZagModel.from_model(
+        base, task="classification", num_heads=3, **kwargs
+    )
+
+
+def names(layers):
+    return sorted(layer.name for layer in layers)
+
+
+@pytest.mark.parametrize(
+    "base, expected",
+    [
+        (mlp(4), ["dense_2", "dense_3"]),
+        (mlp(3), ["dense_1", "dense_2"]),
+        (mlp(2), ["dense_1"]),
+        (mlp(1), ["dense_0"]),
+        (residual(), ["answer", "block_2"]),
+        (toys.two_outputs(), ["kind", "size"]),
+        (nested(), ["answer", "inner"]),
+    ],
+    ids=lambda case: getattr(case, "name", ""),
+)
+def test_the_last_two_layers_that_mix_features(base, expected):
+    assert names(head_starts(base, None)) == expected
+
+
+def test_what_depends_on_a_layer_is_in_the_heads():
+    base = residual()
+    headed = with_heads(base, 2, heads_from="add_1").model
+    found = {layer.name for layer in headed.layers}
+    for name in ("early", "block_0", "block_1", "add_0"):
+        assert name in found
+    for name in ("add_1", "block_2", "add_2", "answer"):
+        assert {f"{name}_head_0", f"{name}_head_1"} <= found
+    assert headed.output_names == base.output_names
+    x = toys.features()
+    np.testing.assert_allclose(
+        headed.predict(x, verbose=0)[:, 0],
+        base.predict(x, verbose=0),
+        rtol=1e-5,
+        atol=1e-6,
+    )
+
+
+def test_models_in_the_heads_are_unfolded():
+    base = nested()
+    toys.randomise(base)
+    model = classifier(base, heads_from="end")
+    assert isinstance(model.network.get_layer("backbone"), keras.Model)
+    found = {layer.name for layer in model.network.layers}
+    assert {"inner_head_0", "norm_head_2", "answer_head_1", "end"} <= found
+    first = model.prior.encode_blank(24)
+    x = ops.convert_to_tensor(toys.features())
+    outputs = ops.convert_to_numpy(model.network([x, first]))
+    np.testing.assert_allclose(
+        outputs[:, 0], base.predict(toys.features(), verbose=0), rtol=1e-4
+    )
+
+
+def test_heads_that_begin_inside_a_model():
+    base = nested()
+    headed = with_heads(base, 2, heads_from="norm").model
+    found = [layer.name for layer in headed.layers]
+    # The names of two layers are equal, in two models.
+    assert {"inner", "norm_head_0", "inner_head_1", "end"} <= set(found)
+    assert "backbone" not in found
+    np.testing.assert_allclose(
+        headed.predict(toys.features(), verbose=0)[:, 0],
+        base.predict(toys.features(), verbose=0),
+        rtol=1e-4,
+    )
+
+
+def test_a_layer_that_the_trunk_calls_too_stays_one():
+    headed = with_heads(shared(), 2, heads_from="middle").model
+    found = [layer.name for layer in headed.layers]
+    assert found.count("twice") == 1
+    assert not any(name.startswith("twice_head") for name in found)
+    assert "middle_head_1" in found
+
+
+def kernels(headed, name):
+    return [
+        ops.convert_to_numpy(headed.get_layer(f"{name}_head_{k}").kernel)
+        for k in range(3)
+    ]
+
+
+@pytest.mark.parametrize("head_start", ["fresh", "fresh_last", "perturbed"])
+def test_what_the_heads_start_with(head_start):
+    base = mlp()
+    headed = with_heads(base, 3, head_start=head_start).model
+    for name in ("dense_2", "dense_3"):
+        kernel = ops.convert_to_numpy(base.get_layer(name).kernel)
+        first, *others = kernels(headed, name)
+        np.testing.assert_array_equal(first, kernel)
+        is_kept = head_start == "fresh_last" and name == "dense_2"
+        for other in others:
+            assert np.array_equal(other, kernel) == is_kept
+            if head_start == "perturbed":
+                assert 0 < (other - kernel).std() < 0.2 * kernel.std()
+        assert np.array_equal(*others) == is_kept
+
+
+def test_frozen_layers_of_the_heads_keep_their_weights():
+    base = mlp()
+    base.get_layer("dense_3").trainable = False
+    headed = with_heads(base, 3, heads_from="dense_2").model
+    first, *others = kernels(headed, "dense_3")
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+    assert not np.array_equal(*kernels(headed, "dense_2")[:2])
+
+
+def test_a_seed_of_the_users_does_not_make_the_heads_equal():
+    inputs = keras.Input((4,))
+    start = keras.initializers.GlorotUniform(seed=1)
+    answer = layers.Dense(3, kernel_initializer=start, name="answer")
+    headed = with_heads(keras.Model(inputs, answer(inputs)), 3).model
+    first, second, third = kernels(headed, "answer")
+    assert not np.array_equal(first, second)
+    assert not np.array_equal(second, third)
+
+
+def test_until_training_no_head_reads_its_prior():
+    model = classifier(mlp(), prior_at="both")
+    x = toys.features()
+    model.compile()
+    expected = classifier(mlp(), uncertainty="distance").predict(x, verbose=0)
+    assert np.ptp(expected["uncertainty"]) == 0
+    for name in ("dense_0", "dense_2_head_1"):
+        kernel = ops.convert_to_numpy(model.network.get_layer(name).kernel)
+        assert kernel.shape == (4 + 5, 4)
+        np.testing.assert_array_equal(kernel[4:], 0)
+
+
+def test_heads_of_residual_layers_read_a_prior_of_their_own():
+    inputs = keras.Input((5, 4))
+    x = layers.Dense(4, name="early")(inputs)
+    attention = layers.MultiHeadAttention(1, 4, name="attention")
+    x = layers.Add()([x, attention(x, x)])
+    base = keras.Model(inputs, layers.Dense(3, name="answer")(x))
+    headed = with_heads(base, 2, heads_from="attention")
+    model = classifier(base, heads_from="attention", prior_at="heads")
+    assert len(headed.entries) == 2
+    toys.randomise(model.network)
+    x = ops.convert_to_tensor(np.ones((2, 5, 4), "float32"))
+    prior = ops.convert_to_tensor(np.ones((2, 5, 4), "float32"))
+    before = ops.convert_to_numpy(model.network([x, prior]))
+    for layer in model.network.layers:
+        if layer.name.startswith("attention_head_1_prior"):
+            layer.projection.assign(layer.projection * 2)
+    after = ops.convert_to_numpy(model.network([x, prior]))
+    assert not np.allclose(after[:, 1], before[:, 1])
+    for index in (0, 2):
+        np.testing.assert_array_equal(after[:, index], before[:, index])
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        ({"num_heads": 0}, "num_heads=0"),
+        ({"num_heads": 2.5}, "num_heads=2.5"),
+        ({"heads_from": "nowhere"}, "no layer 'nowhere'.*'dense_0'"),
+        ({"heads_from": []}, "name of a layer, or a list"),
+        ({"heads_from": 3}, "heads_from=3"),
+        ({"head_start": "warm"}, "head_start='warm'"),
+        ({"prior_at": "last"}, "prior_at='last'"),
+        ({"prior_at": ["nowhere"]}, "no layer 'nowhere'"),
+        ({"prior_at": "heads", "layer": "dense_1"}, "say the same"),
+        ({"uncertainty": "variance"}, "uncertainty='variance'"),
+        ({"distance": "l1"}, "uncertainty='distance'"),
+        ({"num_heads": 1, "uncertainty": "both"}, "nothing to disagree"),
+        (
+            {"num_heads": 1, "uncertainty": "disagreement"},
+            "nothing to disagree",
+        ),
+        (
+            {"task": "regression", "uncertainty": "entropy"},
+            "have an entropy",
+        ),
+        ({"num_heads": 1, "heads_from": "nowhere"}, "no layer 'nowhere'"),
+    ],
+)
+def test_what_does_not_fit(kwargs, message):
+    options = {"task": "classification", "num_heads": 3} | kwargs
+    with pytest.raises(ValueError, match=message):
+        kz.ZigZagModel.from_model(mlp(), **options)
+
+
+def test_every_output_needs_heads():
+    task = {"kind": "classification", "size": "regression"}
+    with pytest.raises(ValueError, match=r"outputs \['size'\] do not"):
+        kz.ZigZagModel.from_model(
+            toys.two_outputs(), task, num_heads=2, heads_from="kind"
+        )
+
+
+def test_a_network_of_ones_own_has_as_many():
+    inputs, prior = keras.Input((4,)), keras.Input((4,))
+    x = layers.Concatenate()([inputs, prior])
+    heads = [layers.Dense(3, activation="softmax")(x) for _ in range(2)]
+    network = keras.Model([inputs, prior], ops.stack(heads, axis=1))
+    prior = kz.priors.OneHotPrior(num_classes=3)
+    model = kz.ZigZagModel(network, prior, num_heads=2)
+    out = model.predict(toys.features(), verbose=0)
+    assert out["prediction"].shape == (24, 3)
+    with pytest.raises(ValueError, match="num_heads=3 and an output of"):
+        kz.ZigZagModel(network, prior, num_heads=3)

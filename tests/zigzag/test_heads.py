@@ -1,0 +1,249 @@
+"""A network with several heads against as many networks with one."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+import keras_zigzag as kz
+from keras_zigzag.head_layers import StackHeads
+from tests.zigzag.toys import fit_once, weights_of
+
+layers = keras.layers
+NUM_HEADS = 3
+pytestmark = pytest.mark.one_quick_on("jax", "torch")
+
+
+def base_model(activation="softmax", outputs=3):
+    """Two hidden layers, with a regulariser on trunk and heads."""
+    return keras.Sequential(
+        [
+            keras.Input((4,)),
+            layers.Dense(6, "tanh", kernel_regularizer="l2", name="trunk"),
+            layers.Dense(5, "tanh", kernel_regularizer="l2", name="hidden"),
+            layers.Dense(outputs, activation, name="answer"),
+        ],
+        name="base",
+    )
+
+
+def headed(prior_at="first", num_heads=NUM_HEADS, base=None, **kwargs):
+    model = kz.ZigZagModel.from_model(
+        base or base_model(),
+        task="classification",
+        num_heads=num_heads,
+        prior_at=prior_at,
+        **kwargs,
+    )
+    generator = np.random.default_rng(0)
+    for weight in model.network.trainable_weights:
+        weight.assign(generator.normal(0.0, 0.5, weight.shape))
+    return model
+
+
+def data(size=12):
+    generator = np.random.default_rng(1)
+    x = generator.standard_normal((size, 4)).astype("float32")
+    return x, generator.integers(0, 3, size)
+
+
+def head_weights(network, index):
+    """The weights of a network with the one head, by their paths."""
+    found = {}
+    for weight in network.weights:
+        path = weight.path.replace(f"_head_{index}", "")
+        if "_head_" not in path:
+            found[path] = weight
+    return found
+
+
+def single(model, index, prior_at):
+    """A network with one head, made for itself, with these weights."""
+    twin = kz.ZigZagModel.from_model(
+        base_model(), task="classification", prior_at=prior_at
+    )
+    weights = head_weights(model.network, index)
+    assert len(weights) == len(twin.network.weights)
+    for weight in twin.network.weights:
+        weight.assign(weights[weight.path])
+    return twin
+
+
+def compiled(model, optimizer="sgd", **kwargs):
+    """Without a graph, for which TensorFlow takes seconds."""
+    eager = keras.backend.backend() == "tensorflow"
+    model.compile(
+        optimizer,
+        "sparse_categorical_crossentropy",
+        run_eagerly=eager,
+        **kwargs,
+    )
+    return model
+
+
+def of_network(model, x, prior):
+    return ops.convert_to_numpy(model.network([x, prior]))
+
+
+@pytest.mark.parametrize("prior_at", ["first", "heads", "both", ["answer"]])
+def test_as_many_networks_with_one_head(prior_at):
+    x, y = data()
+    model = headed(prior_at)
+    twins = [single(model, k, prior_at) for k in range(NUM_HEADS)]
+    prior = np.random.default_rng(2).normal(size=(12, 4)).astype("float32")
+    outputs = of_network(model, x, prior)
+    assert outputs.shape == (12, NUM_HEADS, 3)
+    for index, twin in enumerate(twins):
+        np.testing.assert_allclose(
+            outputs[:, index], of_network(twin, x, prior), rtol=1e-5, atol=1e-6
+        )
+    before = {w.path: ops.convert_to_numpy(w) for w in model.network.weights}
+    losses = []
+    for one in (model, *twins):
+        compiled(one, keras.optimizers.SGD(1.0))
+        losses.append(fit_once(one, x, y)["loss"])
+    assert losses[0] == pytest.approx(np.mean(losses[1:]), rel=1e-5)
+    steps = {}
+    for index, twin in enumerate(twins):
+        now = {w.path: ops.convert_to_numpy(w) for w in twin.network.weights}
+        for path, weight in head_weights(model.network, index).items():
+            step = now[path] - before[weight.path]
+            steps.setdefault(weight.path, []).append(step)
+    assert len(steps) == len(model.network.weights)
+    for weight in model.network.weights:
+        # The mean of the losses: what all share moves by the mean of the
+        # steps, what is a head's by its part of it.
+        expected = np.sum(steps[weight.path], axis=0) / NUM_HEADS
+        found = ops.convert_to_numpy(weight) - before[weight.path]
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def answers(model, x):
+    """First and second answers of all heads, by hand."""
+    blank = ops.convert_to_numpy(model.prior.encode_blank(len(x)))
+    first = of_network(model, x, blank)
+    prior = ops.convert_to_numpy(model.prior.encode_prediction(first.mean(1)))
+    return first, of_network(model, x, prior)
+
+
+@pytest.mark.parametrize(
+    "uncertainty", [None, "both", "distance", "disagreement", "entropy"]
+)
+def test_uncertainties(uncertainty):
+    x, _ = data()
+    model = headed("both", uncertainty=uncertainty)
+    first, second = answers(model, x)
+    moved = np.linalg.norm(first - second, axis=-1)
+    variance = first.var(axis=1).sum(axis=-1)
+    mean = first.mean(axis=1)
+    expected = {
+        "both": np.sqrt((moved**2).mean(axis=1) + variance),
+        "distance": moved.mean(axis=1),
+        "disagreement": np.sqrt(variance),
+        "entropy": -(mean * np.log(mean)).sum(axis=-1),
+    }[uncertainty or "both"]
+    out = model.predict(x, verbose=0)
+    np.testing.assert_allclose(out["prediction"], mean, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(out["uncertainty"], expected, rtol=1e-3)
+
+
+def test_more_passes_and_another_distance():
+    x, _ = data()
+    model = headed(num_passes=3, distance="l1", uncertainty="distance")
+    _, second = answers(model, x)
+    prior = ops.convert_to_numpy(
+        model.prior.encode_prediction(second.mean(axis=1))
+    )
+    third = of_network(model, x, prior)
+    expected = np.abs(second - third).sum(axis=-1).mean(axis=1)
+    found = model.predict(x, verbose=0)["uncertainty"]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_logits_are_averaged_as_probabilities():
+    x, _ = data()
+    model = headed(base=base_model(activation=None))
+    logits, _ = answers(model, x)
+    probabilities = ops.convert_to_numpy(ops.softmax(logits)).mean(axis=1)
+    found = ops.softmax(model.predict(x, verbose=0)["prediction"])
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(found), probabilities, rtol=1e-4
+    )
+
+
+def test_metrics_and_evaluate_see_the_mean():
+    x, y = data()
+    model = headed()
+    compiled(
+        model,
+        keras.optimizers.SGD(0.0),
+        metrics=["sparse_categorical_crossentropy"],
+    )
+    first, _ = answers(model, x)
+    expected = -np.log(first.mean(axis=1)[np.arange(len(y)), y]).mean()
+    logs = fit_once(model, x, y, validation_data=(x, y))
+    for name in ("", "val_"):
+        found = logs[f"{name}sparse_categorical_crossentropy"]
+        assert found == pytest.approx(expected, rel=1e-4)
+    terms = sum(float(one) for one in model.losses)
+    assert logs["val_loss"] == pytest.approx(expected + terms, rel=1e-4)
+
+
+def test_one_head_is_what_it_was():
+    x, y = data()
+    base = base_model()
+    keras.utils.set_random_seed(0)
+    one = kz.ZigZagModel.from_model(base, task="classification", num_heads=1)
+    keras.utils.set_random_seed(0)
+    network = kz.widen_model(base, one.prior)
+    other = kz.ZigZagModel(network, one.prior)
+    outputs = []
+    for model in (one, other):
+        compiled(model)
+        keras.utils.set_random_seed(0)
+        model.fit(x, y, batch_size=5, verbose=0)
+        outputs.append(model.predict(x, verbose=0))
+    assert not any(isinstance(one, StackHeads) for one in network.layers)
+    for key, value in outputs[0].items():
+        np.testing.assert_array_equal(value, outputs[1][key])
+
+
+def test_one_head_with_the_prior_where_it_begins():
+    model = headed("heads", num_heads=1)
+    assert model.network.get_layer("hidden_prior")
+    assert model.network.get_layer("trunk").kernel.shape == (4, 6)
+    assert model.uncertainty is None
+
+
+class OwnLoss(kz.ZigZagModel):
+    def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
+        assert x.shape[0] == y.shape[0] == y_pred.shape[0]
+        assert y_pred.shape[1:] == (3,)
+        return ops.mean(y_pred[:, 0])
+
+
+def test_a_loss_of_ones_own_sees_one_head_at_a_time():
+    x, y = data()
+    made = headed()
+    model = OwnLoss(made.network, made.prior, num_heads=NUM_HEADS)
+    eager = keras.backend.backend() == "tensorflow"
+    model.compile(keras.optimizers.SGD(0.0), run_eagerly=eager)
+    first, _ = answers(model, x)
+    prior = ops.convert_to_numpy(model.prior.encode_targets(y))
+    second = of_network(model, x, prior)
+    expected = (first[..., 0].mean() + second[..., 0].mean()) / 2
+    assert fit_once(model, x, y)["loss"] == pytest.approx(expected, rel=1e-4)
+
+
+def test_seeds_of_the_heads():
+    def kernels(seed):
+        model = kz.ZigZagModel.from_model(
+            base, task="classification", num_heads=3, seed=seed
+        )
+        return weights_of(model)
+
+    base = base_model()
+    for one, other in zip(kernels(1), kernels(1), strict=True):
+        np.testing.assert_array_equal(one, other)
+    pairs = zip(kernels(1), kernels(2), strict=True)
+    assert any(not np.array_equal(one, other) for one, other in pairs)
