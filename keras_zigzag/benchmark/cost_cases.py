@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import keras
 import numpy as np
@@ -13,11 +14,17 @@ import keras_zigzag as kz
 
 NUM_CLASSES = 10
 CONTESTANTS = ("base", "both", "sampled")
+NUM_HEADS = 5
+# With the prior at the first layers, and at those of the heads.
+OF_HEADS = {"heads": "first", "prior at heads": "heads"}
 TARGETS = {
     "parameters": 1.01,
     "fit step, both": 2.05,
     "fit step, sampled": 1.10,
     "predict": 2.0,
+    "fit step, five heads to one": 1.10,
+    "predict, five heads to one": 1.10,
+    "predict, prior at five heads": 1.15,
 }
 
 
@@ -36,6 +43,8 @@ class Case:
             `None`, the first feature-mixing layers.
         predict_target: Float. Highest accepted ratio for `predict`. Defaults
             to that of a prior at the first layers.
+        heads_from: String. Name of the layer from which on there are several
+            heads, where these are what is measured. Defaults to `None`.
     """
 
     title: str
@@ -45,6 +54,7 @@ class Case:
     num_steps: int
     layer: str | None = None
     predict_target: float = TARGETS["predict"]
+    heads_from: str | None = None
 
     def target(self, quantity: str) -> float | None:
         if quantity == "predict":
@@ -84,6 +94,29 @@ def build_resnet50() -> keras.Model:
     )
 
 
+def with_dense_layers(features: keras.Model) -> keras.Model:
+    """Puts two dense layers behind a network that ends in a vector."""
+    x = layers.Dense(256, activation="relu", name="hidden")(features.output)
+    answer = layers.Dense(NUM_CLASSES, activation="softmax", name="answer")
+    return keras.Model(features.input, answer(x))
+
+
+def build_cnn_of_two_dense_layers() -> keras.Model:
+    cnn = build_cnn()
+    return with_dense_layers(keras.Model(cnn.inputs, cnn.layers[-2].output))
+
+
+def build_resnet50_of_two_dense_layers() -> keras.Model:
+    return with_dense_layers(
+        keras.applications.ResNet50(
+            include_top=False,
+            weights=None,
+            input_shape=(64, 64, 3),
+            pooling="avg",
+        )
+    )
+
+
 CASES = {
     "mlp": Case("MLP 784-1024-1024-1024", build_mlp, (784,), 512, 20),
     "cnn": Case("CNN of 5 convolutions, 32x32", build_cnn, (32, 32, 3), 64, 6),
@@ -106,6 +139,22 @@ CASES = {
         layer="predictions",
         predict_target=1.1,
     ),
+    "cnn-heads": Case(
+        "CNN, five heads of two dense layers",
+        build_cnn_of_two_dense_layers,
+        (32, 32, 3),
+        64,
+        6,
+        heads_from="hidden",
+    ),
+    "resnet50-heads": Case(
+        "ResNet50, five heads of two dense layers",
+        build_resnet50_of_two_dense_layers,
+        (64, 64, 3),
+        32,
+        4,
+        heads_from="hidden",
+    ),
 }
 
 
@@ -119,7 +168,7 @@ def build_contestant(case: Case, name: str) -> keras.Model:
     if name == "base":
         return base
     model = kz.ZigZagModel.from_model(
-        base, task="classification", layer=case.layer, passes=name
+        base, task="classification", **zigzag_options(case, name)
     )
     model.compile(
         "adam",
@@ -127,6 +176,17 @@ def build_contestant(case: Case, name: str) -> keras.Model:
         jit_compile=base.jit_compile,
     )
     return model
+
+
+def zigzag_options(case: Case, name: str) -> dict[str, Any]:
+    """Returns the arguments with which a contestant is made."""
+    if name in OF_HEADS:
+        return {
+            "num_heads": NUM_HEADS,
+            "heads_from": case.heads_from,
+            "prior_at": OF_HEADS[name],
+        }
+    return {"layer": case.layer, "passes": name}
 
 
 def make_data(case: Case, num_samples: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ import numpy as np
 from keras_zigzag.benchmark import cost_memory
 from keras_zigzag.benchmark.cost_cases import (
     CONTESTANTS,
+    OF_HEADS,
     Case,
     build_contestant,
     make_data,
@@ -30,6 +31,9 @@ def measure_case(
     name: str, case: Case, repeats: int, memory_repeats: int, clock: str
 ) -> Iterator[Row]:
     """Yields the rows of one case, each as soon as it is measured."""
+    if case.heads_from is not None:
+        yield from measure_heads(case, repeats, clock)
+        return
     models = {key: build_contestant(case, key) for key in CONTESTANTS}
     yield compare_parameters(case, models)
     yield from compare_fit(case, models, repeats, clock)
@@ -67,6 +71,47 @@ def compare_parameters(case: Case, models: Models) -> Row:
 def compare_fit(
     case: Case, models: Models, repeats: int, clock: str
 ) -> Iterator[Row]:
+    seconds = time_fit(case, models, repeats, clock)
+    for passes in ("both", "sampled"):
+        yield to_row(
+            case,
+            f"fit step, {passes}",
+            seconds["base"],
+            seconds[passes],
+        )
+
+
+def compare_predict(
+    case: Case, models: Models, repeats: int, clock: str
+) -> Row:
+    both = {key: models[key] for key in ("base", "both")}
+    seconds = time_predict(case, both, repeats, clock)
+    return to_row(case, "predict", seconds["base"], seconds["both"])
+
+
+def measure_heads(case: Case, repeats: int, clock: str) -> Iterator[Row]:
+    """Yields the rows of several heads.
+
+    They are compared with a ZigZag model of one head, where the table has the
+    base model, and with the prior at the heads with the base model.
+    """
+    names = ("base", "both", *OF_HEADS)
+    models = {key: build_contestant(case, key) for key in names}
+    sizes = {key: [model.count_params()] for key, model in models.items()}
+    quantity = "parameters, five heads to one"
+    yield to_row(case, quantity, sizes["both"], sizes["heads"], "parameters")
+    for name, time_of in (("fit step", time_fit), ("predict", time_predict)):
+        seconds = time_of(case, models, repeats, clock)
+        quantity = f"{name}, five heads to one"
+        yield to_row(case, quantity, seconds["both"], seconds["heads"])
+        quantity = f"{name}, prior at five heads"
+        yield to_row(case, quantity, seconds["base"], seconds["prior at heads"])
+
+
+def time_fit(
+    case: Case, models: Models, repeats: int, clock: str
+) -> dict[str, np.ndarray]:
+    """Returns the seconds of a step of `fit`, for each model and repeat."""
     x, y = make_data(case, case.num_steps * case.batch_size)
 
     def fit_of(model: keras.Model) -> Run:
@@ -75,32 +120,29 @@ def compare_fit(
         )
 
     runs = {key: fit_of(model) for key, model in models.items()}
-    seconds = time_interleaved(runs, repeats, clock)
-    for passes in ("both", "sampled"):
-        yield to_row(
-            case,
-            f"fit step, {passes}",
-            np.divide(seconds["base"], case.num_steps),
-            np.divide(seconds[passes], case.num_steps),
-        )
+    return per_step(case, time_interleaved(runs, repeats, clock))
 
 
-def compare_predict(
+def time_predict(
     case: Case, models: Models, repeats: int, clock: str
-) -> Row:
+) -> dict[str, np.ndarray]:
+    """Returns the seconds of a step of `predict`, likewise."""
     x, _ = make_data(case, case.num_steps * case.batch_size)
 
     def predict_of(model: keras.Model) -> Run:
         return lambda: model.predict(x, batch_size=case.batch_size, verbose=0)
 
-    runs = {key: predict_of(models[key]) for key in ("base", "both")}
-    seconds = time_interleaved(runs, repeats, clock)
-    return to_row(
-        case,
-        "predict",
-        np.divide(seconds["base"], case.num_steps),
-        np.divide(seconds["both"], case.num_steps),
-    )
+    runs = {key: predict_of(model) for key, model in models.items()}
+    return per_step(case, time_interleaved(runs, repeats, clock))
+
+
+def per_step(
+    case: Case, seconds: dict[str, list[float]]
+) -> dict[str, np.ndarray]:
+    return {
+        key: np.divide(series, case.num_steps)
+        for key, series in seconds.items()
+    }
 
 
 def compare_export(case: Case, models: Models, repeats: int, clock: str) -> Row:

@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 
+import keras
 import pytest
 
 from keras_zigzag.benchmark import (
@@ -82,6 +83,26 @@ def test_contestants_are_compiled_alike():
     assert len({model.jit_compile for model in models}) == 1
     assert models[1].passes == "both"
     assert models[2].passes == "sampled"
+
+
+@pytest.mark.slow_but_on("tensorflow")
+def test_heads_are_compared_with_one():
+    case = dataclasses.replace(TINY, build=build_two, heads_from="hidden")
+    rows = list(cost_measure.measure_case("tiny", case, 1, 1, "wall"))
+    assert {row.quantity: row.target for row in rows} == {
+        "parameters, five heads to one": None,
+        "fit step, five heads to one": 1.1,
+        "fit step, prior at five heads": None,
+        "predict, five heads to one": 1.1,
+        "predict, prior at five heads": 1.15,
+    }
+    assert rows[0].ratio.median > 2
+
+
+def build_two():
+    inputs = keras.Input((6,))
+    x = keras.layers.Dense(4)(inputs)
+    return cost_cases.with_dense_layers(keras.Model(inputs, x))
 
 
 @pytest.mark.slow_but_on("tensorflow")
