@@ -58,10 +58,6 @@ class StackHeads(keras.layers.Layer):
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask[0] if isinstance(mask, (list, tuple)) else mask
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        first, *_ = input_shape
-        return (first[0], len(input_shape), *first[1:])
-
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
 class TakeHead(keras.layers.Layer):

@@ -112,7 +112,21 @@ def _checked_places(base: keras.Model, prior_at: Any, layer: Any) -> Any:
 
 def _places(headed: HeadedModel, prior_at: Any) -> Places:
     if isinstance(prior_at, list):
-        names = [headed.names.get(name, [name]) for name in prior_at]
-        return Places(False, frozenset(sum(names, [])))
+        return Places(False, frozenset(_names(headed, prior_at)))
     behind = frozenset(headed.entries if prior_at != "first" else [])
     return Places(prior_at in ("first", "both"), behind=behind)
+
+
+def _names(headed: HeadedModel, prior_at: list[str]) -> list[str]:
+    names = []
+    for name in prior_at:
+        found = headed.names.get(name, [name])
+        if not found:
+            raise ValueError(
+                f"The layers of the model {name!r} are those of the heads, so "
+                "that it is unfolded. "
+                f"Received: prior_at={prior_at!r}. Name one of its layers, "
+                "or give prior_at='heads'."
+            )
+        names += found
+    return names

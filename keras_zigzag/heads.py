@@ -3,10 +3,8 @@
 from typing import Any, NamedTuple
 
 import keras
-import numpy as np
-from keras import ops
 
-from keras_zigzag.baselines.seeding import seeded, unseeded
+from keras_zigzag.baselines.seeding import unseeded
 from keras_zigzag.graphs import (
     copy_layer,
     copy_state,
@@ -20,15 +18,8 @@ from keras_zigzag.head_layers import (
     StackHeads,
     with_mean_regularizers,
 )
-from keras_zigzag.head_places import (
-    Flow,
-    head_starts,
-    last_layers,
-    layers_in_order,
-)
-
-HEAD_STARTS = ("fresh", "fresh_last", "perturbed")
-PERTURBATION = 0.1
+from keras_zigzag.head_places import Flow, head_starts, layers_in_order
+from keras_zigzag.head_weights import HeadWeights
 
 
 class HeadedModel(NamedTuple):
@@ -37,7 +28,8 @@ class HeadedModel(NamedTuple):
     Attributes:
         model: Functional model.
         names: Dictionary from the names of layers of the base model to the
-            names of what took their places, where these are others.
+            names of what took their places; there are none for a model that
+            was unfolded.
         entries: List of strings, the layers through which features enter
             the heads.
     """
@@ -70,13 +62,8 @@ def with_heads(
     Raises:
         ValueError: If there is no such layer, or an option is unknown.
     """
-    if head_start not in HEAD_STARTS:
-        raise ValueError(
-            f"Unknown start of the heads. Expected one of {list(HEAD_STARTS)}."
-            f" Received: head_start={head_start!r}"
-        )
-    starts = head_starts(base, heads_from)
     weights = HeadWeights(base, head_start, seed)
+    starts = head_starts(base, heads_from)
     return Multiplying(base, starts, num_heads, weights).headed()
 
 
@@ -87,47 +74,13 @@ class Several:
         self.tensors = list(tensors)
 
 
-class HeadWeights:
-    """What the layers of the heads start with.
-
-    Args:
-        base: Functional or Sequential model.
-        head_start: Name of one of `HEAD_STARTS`.
-        seed: Integer or `None`.
-    """
-
-    def __init__(self, base: keras.Model, head_start: str, seed: int | None):
-        self.head_start = head_start
-        self.seed = seed
-        self.last = {id(layer) for layer in last_layers(base)}
-        self._count = 0
-
-    def seeded(self, index: int) -> Any:
-        """What a layer of a head is made and built in."""
-        self._count += 1
-        if self.seed is None or index == 0:
-            return seeded(None)
-        return seeded(_mixed_seed(self.seed, index, self._count))
-
-    def start(self, layer: Any, copy: Any, index: int) -> None:
-        """Gives a copy of a layer its weights, once it is built."""
-        if not isinstance(layer, keras.layers.Layer):
-            return
-        # What has nothing to learn, such as an adapted normalisation, stays.
-        is_kept = index == 0 or not layer.trainable_weights
-        if not is_kept and self.head_start == "fresh":
-            return
-        is_last = id(layer) in self.last
-        if not is_kept and self.head_start == "fresh_last" and is_last:
-            return
-        copy_state(layer, copy)
-        if not is_kept and self.head_start == "perturbed":
-            _perturb(copy)
-
-
 class Multiplying:
-    """Goes through the graph of a model and calls its last layers for each
-    head.
+    """Goes through the graph of a model and calls its last layers K times.
+
+    Each head has layers of its own, of the classes of the base model, so that
+    all that holds for these (kinds of layers, widening, masks, export) holds
+    for the heads. One kernel `(K, inputs, outputs)` for `Dense` layers took
+    as long, in steps of `fit` and `predict` on a CPU.
 
     Args:
         base: Functional or Sequential model.
@@ -269,6 +222,7 @@ class Multiplying:
 
     def _unfolded(self, model: Any, args: tuple, kwargs: dict) -> Any:
         inputs = args[0] if args else kwargs["inputs"]
+        self.names.setdefault(model.name, [])
         return run_graph(functional_view(model), inputs, self._call)
 
     def _begins_in(self, model: Any) -> bool:
@@ -289,16 +243,3 @@ def _of_head(index: int, arguments: Any) -> Any:
         lambda leaf: leaf.tensors[index] if isinstance(leaf, Several) else leaf,
         arguments,
     )
-
-
-def _mixed_seed(*seeds: int) -> int:
-    return int(np.random.SeedSequence(seeds).generate_state(1)[0])
-
-
-def _perturb(layer: Any) -> None:
-    """Adds to each kernel a tenth of its standard deviation in noise."""
-    for weight in layer.trainable_weights:
-        if len(weight.shape) > 1:
-            value = ops.convert_to_numpy(weight).astype("float32")
-            noise = np.random.standard_normal(value.shape)
-            weight.assign(value + PERTURBATION * value.std() * noise)

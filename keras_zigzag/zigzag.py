@@ -39,10 +39,17 @@ class ZigZagModel(UncertaintyModel):
     the uncertainty `‖y0 − y1‖`. On inputs unlike those of the training the
     network does not know what to make of the answer, and the two differ.
 
+    With several heads on one trunk (`num_heads`) each has its pair of
+    answers, and the uncertainty is
+    `√(meanₖ ‖y0ₖ − y1ₖ‖² + varₖ y0ₖ)`: how far the heads move, and how far
+    they disagree, as the members of an ensemble do.
+
     Make one with `ZigZagModel.from_model`. The constructor is for networks
     with two inputs of your own.
 
-    Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML).
+    Reference: [Durasov et al., 2024](https://openreview.net/forum?id=QSvb6jBXML);
+    for the heads [Lee et al., 2015](https://arxiv.org/abs/1511.06314), for
+    their disagreement [Lakshminarayanan et al., 2017](https://arxiv.org/abs/1612.01474).
 
     Args:
         network: Keras model called as `network([inputs, prior])`.
@@ -178,6 +185,14 @@ class ZigZagModel(UncertaintyModel):
         ...     base, task="regression", distance="l1"
         ... )
         >>> model.adapt(y_train)
+
+        Five heads, of which the last layers differ:
+
+        >>> model = keras_zigzag.ZigZagModel.from_model(
+        ...     base, task="regression", num_heads=5, prior_at="both"
+        ... )
+        >>> model.network.output_shape
+        (None, 5, 1)
         """
         check_base(base)
         prior = resolve(functional_view(base), task=task, prior=prior)

@@ -256,6 +256,13 @@ def test_what_does_not_fit(kwargs, message):
         kz.ZigZagModel.from_model(mlp(), **options)
 
 
+def test_a_model_that_is_unfolded_takes_no_prior():
+    with pytest.raises(ValueError, match="prior_at=.'end'.. Name one of its"):
+        classifier(nested(), heads_from="end", prior_at=["end"])
+    model = classifier(nested(), heads_from="end", prior_at=["norm"])
+    assert model.network.get_layer("norm_head_1_prior")
+
+
 def test_every_output_needs_heads():
     task = {"kind": "classification", "size": "regression"}
     with pytest.raises(ValueError, match=r"outputs \['size'\] do not"):

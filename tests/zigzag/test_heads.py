@@ -57,6 +57,13 @@ def head_weights(network, index):
     return found
 
 
+def weights_by_path(model):
+    return {
+        weight.path: np.array(ops.convert_to_numpy(weight))
+        for weight in model.network.weights
+    }
+
+
 def single(model, index, prior_at):
     """A network with one head, made for itself, with these weights."""
     twin = kz.ZigZagModel.from_model(
@@ -65,7 +72,7 @@ def single(model, index, prior_at):
     weights = head_weights(model.network, index)
     assert len(weights) == len(twin.network.weights)
     for weight in twin.network.weights:
-        weight.assign(weights[weight.path])
+        weight.assign(ops.convert_to_numpy(weights[weight.path]))
     return twin
 
 
@@ -97,7 +104,7 @@ def test_as_many_networks_with_one_head(prior_at):
         np.testing.assert_allclose(
             outputs[:, index], of_network(twin, x, prior), rtol=1e-5, atol=1e-6
         )
-    before = {w.path: ops.convert_to_numpy(w) for w in model.network.weights}
+    before = weights_by_path(model)
     losses = []
     for one in (model, *twins):
         compiled(one, keras.optimizers.SGD(1.0))
@@ -105,7 +112,7 @@ def test_as_many_networks_with_one_head(prior_at):
     assert losses[0] == pytest.approx(np.mean(losses[1:]), rel=1e-5)
     steps = {}
     for index, twin in enumerate(twins):
-        now = {w.path: ops.convert_to_numpy(w) for w in twin.network.weights}
+        now = weights_by_path(twin)
         for path, weight in head_weights(model.network, index).items():
             step = now[path] - before[weight.path]
             steps.setdefault(weight.path, []).append(step)
@@ -185,7 +192,7 @@ def test_metrics_and_evaluate_see_the_mean():
     for name in ("", "val_"):
         found = logs[f"{name}sparse_categorical_crossentropy"]
         assert found == pytest.approx(expected, rel=1e-4)
-    terms = sum(float(one) for one in model.losses)
+    terms = sum(float(ops.convert_to_numpy(one)) for one in model.losses)
     assert logs["val_loss"] == pytest.approx(expected + terms, rel=1e-4)
 
 

@@ -1,0 +1,73 @@
+"""What the heads of a network start with."""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_zigzag.baselines.seeding import seeded
+from keras_zigzag.graphs import copy_state
+from keras_zigzag.head_places import last_layers
+
+HEAD_STARTS = ("fresh", "fresh_last", "perturbed")
+PERTURBATION = 0.1
+
+
+class HeadWeights:
+    """What the layers of the heads start with.
+
+    Args:
+        base: Functional or Sequential model.
+        head_start: Name of one of `HEAD_STARTS`.
+        seed: Integer or `None`.
+
+    Raises:
+        ValueError: If the name is unknown.
+    """
+
+    def __init__(self, base: keras.Model, head_start: str, seed: int | None):
+        if head_start not in HEAD_STARTS:
+            raise ValueError(
+                "Unknown start of the heads. Expected one of "
+                f"{list(HEAD_STARTS)}. Received: head_start={head_start!r}"
+            )
+        self.head_start = head_start
+        self.seed = seed
+        self.last = {id(layer) for layer in last_layers(base)}
+        self._count = 0
+
+    def seeded(self, index: int) -> Any:
+        """What a layer of a head is made and built in."""
+        self._count += 1
+        if self.seed is None or index == 0:
+            return seeded(None)
+        return seeded(_mixed_seed(self.seed, index, self._count))
+
+    def start(self, layer: Any, copy: Any, index: int) -> None:
+        """Gives a copy of a layer its weights, once it is built."""
+        if not isinstance(layer, keras.layers.Layer):
+            return
+        # What has nothing to learn, such as an adapted normalisation, stays.
+        is_kept = index == 0 or not layer.trainable_weights
+        if not is_kept and self.head_start == "fresh":
+            return
+        is_last = id(layer) in self.last
+        if not is_kept and self.head_start == "fresh_last" and is_last:
+            return
+        copy_state(layer, copy)
+        if not is_kept and self.head_start == "perturbed":
+            _perturb(copy)
+
+
+def _mixed_seed(*seeds: int) -> int:
+    return int(np.random.SeedSequence(seeds).generate_state(1)[0])
+
+
+def _perturb(layer: Any) -> None:
+    """Adds to each kernel a tenth of its standard deviation in noise."""
+    for weight in layer.trainable_weights:
+        if len(weight.shape) > 1:
+            value = ops.convert_to_numpy(weight).astype("float32")
+            noise = np.random.standard_normal(value.shape)
+            weight.assign(value + PERTURBATION * value.std() * noise)
