@@ -10,7 +10,7 @@ from keras_zigzag.head_places import head_starts
 from keras_zigzag.heads import HeadedModel, with_heads
 from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.priors.prior import Prior
-from keras_zigzag.widening import Places, Widening, check_layer, widen_model
+from keras_zigzag.widening import Places, Widening, check_layer
 
 PLACES = ("first", "heads", "both")
 
@@ -45,14 +45,15 @@ def widen_with_heads(
     """
     num_heads = checked_count("num_heads", num_heads)
     prior_at = _checked_places(base, prior_at, layer)
-    if num_heads == 1 and prior_at == "first":
+    shape = (*prior.spatial_shape, prior.num_channels)
+    if num_heads == 1 and prior_at not in ("heads", "both"):
         if heads_from is not None:
             head_starts(base, heads_from)
-        return widen_model(base, prior, layer=layer)
+        places = _places(HeadedModel(base, {}, []), prior_at)
+        return Widening(shape, places).widen(base)
     headed = with_heads(
         base, num_heads, heads_from, head_start, checked_seed(seed)
     )
-    shape = (*prior.spatial_shape, prior.num_channels)
     return Widening(shape, _places(headed, prior_at)).widen(headed.model)
 
 

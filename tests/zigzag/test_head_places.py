@@ -259,6 +259,11 @@ def test_what_does_not_fit(kwargs, message):
 def test_a_model_that_is_unfolded_takes_no_prior():
     with pytest.raises(ValueError, match="prior_at=.'end'.. Name one of its"):
         classifier(nested(), heads_from="end", prior_at=["end"])
+    one = kz.ZigZagModel.from_model(
+        nested(), task="classification", prior_at=["end", "early"]
+    )
+    assert one.network.get_layer("end").get_layer("inner_prior")
+    assert one.network.get_layer("early_prior")
     model = classifier(nested(), heads_from="end", prior_at=["norm"])
     assert model.network.get_layer("norm_head_1_prior")
 
