@@ -7,6 +7,7 @@ from keras import ops
 
 import keras_zigzag as kz
 from keras_zigzag.head_layers import StackHeads
+from tests.baselines import toys
 from tests.zigzag.toys import fit_once, weights_of
 
 layers = keras.layers
@@ -254,3 +255,22 @@ def test_seeds_of_the_heads():
         np.testing.assert_array_equal(one, other)
     pairs = zip(kernels(1), kernels(2), strict=True)
     assert any(not np.array_equal(one, other) for one, other in pairs)
+
+
+@pytest.mark.parametrize("aggregate", [None, "max"])
+def test_places_that_are_masked(aggregate):
+    x = toys.tokens()
+    model = kz.ZigZagModel.from_model(
+        toys.tagger(),
+        task="classification",
+        num_heads=NUM_HEADS,
+        prior_at="heads",
+        aggregate=aggregate,
+    )
+    toys.randomise(model)
+    found = model.predict(x, verbose=0)["uncertainty"]
+    if aggregate is None:
+        np.testing.assert_array_equal(np.isnan(found), x == 0)
+    else:
+        assert found.shape == (len(x),)
+        assert np.isfinite(found).all()
