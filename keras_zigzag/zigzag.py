@@ -64,7 +64,8 @@ class ZigZagModel(UncertaintyModel):
             `keras_zigzag.distances.get`. Defaults to `"norm"`.
         num_passes: Integer, at least 2. Number of passes at inference; each
             takes the answer of the one before, and the distance is that of
-            the last two. Defaults to `2`.
+            the last two, which is mostly 0 where a class alone is fed back
+            and stays the same. Defaults to `2`.
         seed: Integer. Seed of `passes="sampled"`. Defaults to `None`.
         aggregate: String. `"mean"` (the paper's) or `"max"` over the places
             of a dense task, such as the nodes of a mesh, for one uncertainty

@@ -85,7 +85,7 @@ def test_contestants_are_compiled_alike():
     assert models[2].passes == "sampled"
 
 
-@pytest.mark.slow_but_on("tensorflow")
+@pytest.mark.slow
 def test_heads_are_compared_with_one():
     case = dataclasses.replace(TINY, build=build_two, heads_from="hidden")
     rows = list(cost_measure.measure_case("tiny", case, 1, 1, "wall"))

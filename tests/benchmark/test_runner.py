@@ -86,14 +86,17 @@ def test_all_methods_go_on_with_the_same_numbers(task, tmp_path, monkeypatch):
 
 
 @pytest.mark.backend("tensorflow")
-def test_killed_at_five_random_moments_the_numbers_are_the_same(tmp_path):
+@pytest.mark.parametrize(
+    "num_kills", [1, pytest.param(5, marks=pytest.mark.slow)]
+)
+def test_killed_at_random_moments_the_numbers_are_the_same(num_kills, tmp_path):
     """A process that is killed has no time to clean up."""
     file = Path(tiny_protocol.__file__)
     command = [sys.executable, str(file), "--seeds", "1", "--out"]
     environment = os.environ | {"PYTHONPATH": str(file.parents[2])}
     generator = random.Random(0)
     parts = tmp_path / "parts"
-    for _ in range(5):
+    for _ in range(num_kills):
         process = subprocess.Popen(
             [*command, str(parts)], env=environment, stderr=subprocess.DEVNULL
         )

@@ -123,8 +123,9 @@ def loss_of(prior):
 def assert_close(outputs, expected, tolerance, name=""):
     for one, other in zip(outputs, expected, strict=True):
         assert one.shape == other.shape
-        assert np.isfinite(other).all()
-        scale = max(np.abs(other).max(), 1e-3)
+        # Padded places have no uncertainty.
+        assert np.isfinite(other).any()
+        scale = max(np.nanmax(np.abs(other)), 1e-3)
         np.testing.assert_allclose(
             one / scale, other / scale, rtol=0, atol=tolerance, err_msg=name
         )

@@ -134,9 +134,12 @@ def tagger(nested):
 @pytest.mark.parametrize("layer", [None, "tags"])
 @pytest.mark.parametrize("nested", [False, True])
 def test_mask_of_an_embedding(nested, layer):
-    check_widening(
-        tagger(nested), padded_words(), integers(3, 4, 6), layer=layer
+    words = padded_words()
+    model = check_widening(
+        tagger(nested), words, integers(3, 4, 6), layer=layer
     )
+    out = model.predict(words, verbose=0)
+    np.testing.assert_array_equal(np.isnan(out["uncertainty"]), words == 0)
 
 
 def masked_regression():

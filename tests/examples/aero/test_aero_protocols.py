@@ -15,7 +15,7 @@ REQUIRED = (
 )
 
 
-@pytest.mark.first_quick_on("jax", "torch")
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize("name", NAMES)
 def test_quick_run(name, made_shapes):
     (protocol,) = load_file(name).protocols(quick=True)
