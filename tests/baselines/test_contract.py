@@ -109,6 +109,7 @@ def test_a_softmax_is_not_binary(name):
         METHODS[name].make(toys.mlp(2), "binary")
 
 
+@pytest.mark.first_quick_on("tensorflow")
 @pytest.mark.backend("tensorflow")
 @every("classification")
 def test_two_replicas_and_data_sets(name, task, two_replicas):

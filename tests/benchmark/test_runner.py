@@ -54,6 +54,7 @@ def stop_after(monkeypatch, num_epochs):
     monkeypatch.setattr(runner.EpochBackup, "save", save_and_stop)
 
 
+@pytest.mark.slow_but_on("tensorflow")
 def test_goes_on_where_it_was_stopped_with_the_same_numbers(
     tmp_path, monkeypatch
 ):

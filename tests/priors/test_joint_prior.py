@@ -162,6 +162,7 @@ def test_config_round_trip():
     )
 
 
+@pytest.mark.slow_but_on("tensorflow", "torch")
 def test_fits_predicts_and_saves_every_prior():
     inputs = keras.Input((5,))
     x = keras.layers.Dense(8, activation="relu")(inputs)

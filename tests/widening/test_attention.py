@@ -34,6 +34,7 @@ def classifier(inputs, x):
     return keras.Model(inputs, layers.Dense(3, activation="softmax")(x))
 
 
+@pytest.mark.slow_but_on("tensorflow", "torch")
 @pytest.mark.parametrize("block", [post_norm, pre_norm])
 def test_transformer_on_features(block):
     inputs = keras.Input((5, 8))

@@ -35,6 +35,7 @@ def attention_by_keywords(**kwargs):
     return classified(inputs, x)
 
 
+@pytest.mark.slow_but_on("tensorflow", "torch")
 @pytest.mark.parametrize("kwargs", [{}, {"output_shape": 4}])
 def test_attention_by_keywords_takes_the_prior_at_its_query(kwargs):
     # A prior that every key carries alike would cancel in the softmax.

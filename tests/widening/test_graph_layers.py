@@ -25,6 +25,7 @@ NETWORKS = {
 }
 
 
+@pytest.mark.slow_but_on("tensorflow", "torch")
 @pytest.mark.parametrize("nodes", [6, None])
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_the_first_graph_layer_takes_the_prior(kind, nodes):

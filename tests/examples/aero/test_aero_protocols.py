@@ -15,6 +15,7 @@ REQUIRED = (
 )
 
 
+@pytest.mark.slow_but_on("tensorflow", "torch")
 @pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize("name", NAMES)
 def test_quick_run(name, made_shapes):
