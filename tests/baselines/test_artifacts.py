@@ -60,7 +60,11 @@ def all_cases():
 
 
 @pytest.mark.parametrize(
-    "runtime", [pytest.param("saved_model", marks=ON_TENSORFLOW), "onnx"]
+    "runtime",
+    [
+        pytest.param("saved_model", marks=ON_TENSORFLOW),
+        pytest.param("onnx", marks=pytest.mark.slow),
+    ],
 )
 def test_artifacts(runtime, tmp_path):
     check_artifacts(runtime, first_cases(), tmp_path)

@@ -249,6 +249,7 @@ def test_costs_are_relative_to_the_single_model(tmp_path):
     assert cost["fit_seconds"] > 0
 
 
+@pytest.mark.slow
 def test_what_differs_in_inference_alone_is_trained_once(tmp_path, monkeypatch):
     inference = [
         {"distance": "l1"},

@@ -35,7 +35,7 @@ def quick_cases():
     [
         pytest.param("saved_model", marks=ON_TENSORFLOW),
         "onnx",
-        "litert",
+        pytest.param("litert", marks=pytest.mark.slow),
         pytest.param("openvino", marks=pytest.mark.slow),
         pytest.param("torch", marks=pytest.mark.slow),
     ],
