@@ -131,24 +131,12 @@ class HeadAnswers:
             )
         moved = [
             distance(*pair)
-            for pair in zip(
-                self._apart(previous), self._apart(latest), strict=True
-            )
+            for pair in zip(self.each(previous), self.each(latest), strict=True)
         ]
         if self.uncertainty == "distance":
             return prediction, keras.tree.map_structure(_mean_of, *moved)
         variance = self._mapped(_variance, first)
         return prediction, keras.tree.map_structure(_both, variance, *moved)
-
-    def _apart(self, outputs: Any) -> list[Any]:
-        if self.num_heads == 1:
-            return [outputs]
-        return [
-            keras.tree.map_structure(
-                lambda leaf, index=index: leaf[:, index], outputs
-            )
-            for index in range(self.num_heads)
-        ]
 
     def _mapped(self, function: Callable, outputs: Any) -> Any:
         leaves = [

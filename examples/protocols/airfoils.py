@@ -10,12 +10,10 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import keras
-
-from keras_zigzag.benchmark import Protocol, Training, noise_before
 from keras_zigzag.benchmark.__main__ import main
 
 sys.path.append(str(Path(__file__).parents[1] / "aero"))
+from experiments import experiment  # noqa: E402
 from meshes import ring_edges  # noqa: E402
 from networks import Graph, Size, value_network  # noqa: E402
 from shapes import Shapes, load_arrays, split  # noqa: E402
@@ -23,15 +21,15 @@ from shapes import Shapes, load_arrays, split  # noqa: E402
 NUM_NODES = 160
 EDGE_LENGTH = 0.05  # standard deviations of a coordinate
 UNIT = 10.0  # of the lift-to-drag ratio, as the network sees it
-OOD_FRACTION = 0.05
-TEST_FRACTION = 0.2
-VALIDATION_FRACTION = 0.1
+SETTINGS = {
+    "ood_fraction": 0.05,
+    "test_fraction": 0.2,
+    "validation_fraction": 0.1,
+}
 SIZE = Size(layers=25, filters=32, widths=(64, 64, 64, 64))
 QUICK_SIZE = Size(layers=6, filters=16, widths=(32, 32, 32, 32))
 EPOCHS = 10
 BATCH_SIZE = 32
-LEARNING_RATE = 1e-3
-OPTIONS = noise_before(layers=2)
 
 
 def load(seed):
@@ -39,7 +37,7 @@ def load(seed):
     ratio = arrays["lift_to_drag"]
     targets = ratio[:, None] / UNIT
     shapes = Shapes(arrays["nodes"], targets, ratio)
-    return split(shapes, OOD_FRACTION, TEST_FRACTION, VALIDATION_FRACTION, seed)
+    return split(shapes, **SETTINGS, seed=seed)
 
 
 def graph():
@@ -50,27 +48,16 @@ def graph():
 def protocols(quick):
     size = QUICK_SIZE if quick else SIZE
     return [
-        Protocol(
+        experiment(
+            quick,
+            size,
             name="airfoils",
             title="Airfoils → high lift-to-drag",
-            task="regression",
             load=load,
             build=partial(value_network, graph(), size),
-            training=Training(
-                epochs=EPOCHS,
-                batch_size=BATCH_SIZE,
-                optimizer=partial(keras.optimizers.Adam, LEARNING_RATE),
-                loss="mse",
-            ),
-            options=OPTIONS,
-            settings={
-                "quick": quick,
-                "size": str(size),
-                "ood_fraction": OOD_FRACTION,
-                "test_fraction": TEST_FRACTION,
-                "validation_fraction": VALIDATION_FRACTION,
-                "unit": UNIT,
-            },
+            epochs=EPOCHS,
+            batch_size=BATCH_SIZE,
+            settings={"unit": UNIT, **SETTINGS},
             units=f"multiples of {UNIT:.0f} in lift-to-drag",
         )
     ]

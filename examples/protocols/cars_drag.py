@@ -11,13 +11,11 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import keras
-
-from keras_zigzag.benchmark import Protocol, Training, noise_before
 from keras_zigzag.benchmark.__main__ import main
 
 sys.path.append(str(Path(__file__).parents[1] / "aero"))
 from cars import SETTINGS, graph, load  # noqa: E402
+from experiments import experiment  # noqa: E402
 from networks import Size, value_network  # noqa: E402
 
 UNIT = 0.1  # of the drag coefficient, as the network sees it
@@ -25,8 +23,6 @@ SIZE = Size(layers=35, filters=32, widths=(64, 64, 64, 64))
 QUICK_SIZE = Size(layers=4, filters=16, widths=(32, 32, 32, 32))
 EPOCHS, QUICK_EPOCHS = 100, 20
 BATCH_SIZE = 8
-LEARNING_RATE = 1e-3
-OPTIONS = noise_before(layers=2)
 
 
 def build(size):
@@ -36,22 +32,16 @@ def build(size):
 def protocols(quick):
     size = QUICK_SIZE if quick else SIZE
     return [
-        Protocol(
+        experiment(
+            quick,
+            size,
             name="cars_drag",
             title="Drag of cars → high drag",
-            task="regression",
             load=partial(load, key="drag_coefficient", unit=UNIT),
             build=partial(build, size),
-            training=Training(
-                epochs=QUICK_EPOCHS if quick else EPOCHS,
-                batch_size=BATCH_SIZE,
-                optimizer=partial(keras.optimizers.Adam, LEARNING_RATE),
-                loss="mse",
-            ),
-            options=OPTIONS,
+            epochs=QUICK_EPOCHS if quick else EPOCHS,
+            batch_size=BATCH_SIZE,
             settings={
-                "quick": quick,
-                "size": str(size),
                 "unit": UNIT,
                 **SETTINGS,
             },

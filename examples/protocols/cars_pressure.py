@@ -11,25 +11,22 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import keras
-
 import keras_zigzag as kz
-from keras_zigzag.benchmark import Protocol, Training, noise_before
 from keras_zigzag.benchmark.__main__ import main
 
 sys.path.append(str(Path(__file__).parents[1] / "aero"))
 from cars import SETTINGS, graph, load  # noqa: E402
+from experiments import OPTIONS, experiment  # noqa: E402
 from networks import Size, node_network  # noqa: E402
 
 SIZE = Size(layers=70, filters=32, widths=(64, 64))
 QUICK_SIZE = Size(layers=4, filters=16, widths=(32, 32))
 EPOCHS, QUICK_EPOCHS = 1_500, 30
 BATCH_SIZE = 8
-LEARNING_RATE = 1e-3
 # Whether to trust a car takes one number, which is the mean in the paper.
 AGGREGATE = "mean"
-OPTIONS = {
-    name: {**noise_before(layers=2).get(name, {}), "aggregate": AGGREGATE}
+OF_CARS = {
+    name: {**OPTIONS.get(name, {}), "aggregate": AGGREGATE}
     for name in kz.methods()
 }
 
@@ -41,20 +38,17 @@ def build(size):
 def protocols(quick):
     size = QUICK_SIZE if quick else SIZE
     return [
-        Protocol(
+        experiment(
+            quick,
+            size,
             name="cars_pressure",
             title="Pressure on cars → high drag",
-            task="regression",
             load=partial(load, key="pressure_coefficient"),
             build=partial(build, size),
-            training=Training(
-                epochs=QUICK_EPOCHS if quick else EPOCHS,
-                batch_size=BATCH_SIZE,
-                optimizer=partial(keras.optimizers.Adam, LEARNING_RATE),
-                loss="mse",
-            ),
-            options=OPTIONS,
-            settings={"quick": quick, "size": str(size), **SETTINGS},
+            epochs=QUICK_EPOCHS if quick else EPOCHS,
+            batch_size=BATCH_SIZE,
+            options=OF_CARS,
+            settings=SETTINGS,
             units="the pressure coefficient",
         )
     ]
