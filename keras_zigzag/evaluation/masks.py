@@ -7,22 +7,26 @@ import keras
 from keras_zigzag.evaluation.model_outputs import OutputReader
 from keras_zigzag.host import host_arrays, model_inputs
 from keras_zigzag.metrics.inputs import Array
-from keras_zigzag.place_masks import masks_of
+from keras_zigzag.place_masks import PlaceMasks, masks_of
+
+
+def masks_of_model(model: Any) -> PlaceMasks:
+    """The masks of any Keras model."""
+    known = getattr(model, "place_masks", None)
+    return masks_of(model) if known is None else known
 
 
 def mask_of_batch(
-    model: Any, x: Any, reader: OutputReader, outputs: Any
+    masks: PlaceMasks, x: Any, reader: OutputReader, outputs: Any
 ) -> Array | None:
     """Booleans `(batch_size, num_places)`, or `None` where all are there.
 
     Args:
-        model: A Keras model.
+        masks: `PlaceMasks` of a model.
         x: Inputs of a batch.
         reader: `OutputReader` of the model's outputs.
         outputs: What the model gave for the batch.
     """
-    known = getattr(model, "place_masks", None)
-    masks = masks_of(model) if known is None else known
     if masks.is_empty:
         return None
     prediction = outputs

@@ -1,6 +1,7 @@
 """A report on a model."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import keras
@@ -10,7 +11,7 @@ from keras_zigzag.evaluation import input_checks
 from keras_zigzag.evaluation.aggregated import places_or_samples
 from keras_zigzag.evaluation.data import Batches
 from keras_zigzag.evaluation.input_checks import InputSummary
-from keras_zigzag.evaluation.masks import mask_of_batch
+from keras_zigzag.evaluation.masks import mask_of_batch, masks_of_model
 from keras_zigzag.evaluation.model_outputs import (
     OutputReader,
     Score,
@@ -28,6 +29,7 @@ from keras_zigzag.evaluation.samples import OodScores, Samples
 from keras_zigzag.evaluation.scores import named_sets
 from keras_zigzag.host import host_arrays, model_inputs, predict_batch
 from keras_zigzag.metrics.inputs import Array, NanPolicy, as_scores
+from keras_zigzag.place_masks import PlaceMasks
 
 
 def evaluate_uncertainty(
@@ -243,8 +245,12 @@ class Scorer:
             np.concatenate(samples),
         )
 
+    @functools.cached_property
+    def _masks(self) -> PlaceMasks:
+        return masks_of_model(self.model)
+
     def _mask(self, x: Any, outputs: Any) -> Array | None:
-        return mask_of_batch(self.model, x, self.reader, outputs)
+        return mask_of_batch(self._masks, x, self.reader, outputs)
 
     def _progress(self, batches: Batches) -> Any:
         if not self.verbose:
