@@ -4,6 +4,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import keras_zigzag as kz
 from keras_zigzag.benchmark.report_rows import ENTROPY
 from keras_zigzag.plots.axes import LABEL_SIZE, TICK_SIZE, new_axes, new_figure
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 WIDTH = 6.9  # inches, the width of a page's text
 LEGEND_LINE = 0.15  # inches
 LETTERS = 12  # of a label, in an inch
+LEGEND_LETTERS = 16
+HANDLE = 5  # letters, with the space around it
 LINESTYLES = ("-", "--")
 # Of another score of the same network, in the network's colour.
 OTHER_SCORE = ":"
@@ -27,14 +31,15 @@ def style(label: str, labels: Sequence[str]) -> dict[str, Any]:
 
     Args:
         label: String.
-        labels: List of the labels of the section, which names that are no
-            method's take their looks from.
+        labels: List of the labels of the section. Where some are no method's
+            name, all take their looks from their places among them.
     """
     known = list(kz.methods())
     method, *other = label.split(ENTROPY)
     # One index in every figure, whether it draws the entropies or not.
     named = list(dict.fromkeys(one.split(ENTROPY)[0] for one in labels))
-    index = (known if method in known else named).index(method)
+    names = known if set(named) <= set(known) else [*named, method]
+    index = names.index(method)
     line = LINESTYLES[index // len(LINES) % len(LINESTYLES)]
     return {
         "color": LINES[index % len(LINES)],
@@ -77,19 +82,29 @@ def add_title(ax: "Axes", title: str) -> None:
 def add_shared_legend(
     figure: "Figure", handles: Mapping[str, Any], num_columns: int = 4
 ) -> None:
-    """One legend below all panels."""
+    """One legend below all panels, in fewer columns if labels are long."""
     if handles:
         figure.legend(
             list(handles.values()),
             list(handles),
             loc="outside lower center",
-            ncols=num_columns,
+            ncols=_columns_that_fit(list(handles), num_columns),
             fontsize=TICK_SIZE,
             frameon=False,
             handlelength=2.4,
             columnspacing=1.2,
             labelspacing=0.3,
         )
+
+
+def _columns_that_fit(labels: list[str], num_columns: int) -> int:
+    for count in range(num_columns, 1, -1):
+        # As Matplotlib lays them out.
+        columns = np.array_split([len(one) for one in labels], count)
+        letters = sum(one.max(initial=0) + HANDLE for one in columns)
+        if letters <= LEGEND_LETTERS * WIDTH:
+            return count
+    return 1
 
 
 def shared_labels(figure: "Figure", xlabel: str, ylabel: str) -> None:

@@ -10,7 +10,12 @@ from matplotlib.image import imread
 from keras_zigzag.benchmark import report
 from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_figures import samples_figure
-from keras_zigzag.benchmark.report_panels import panels, shared_labels, style
+from keras_zigzag.benchmark.report_panels import (
+    add_shared_legend,
+    panels,
+    shared_labels,
+    style,
+)
 from keras_zigzag.benchmark.report_rows import ENTROPY
 from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import sections
@@ -123,6 +128,26 @@ def test_a_variant_looks_alike_with_and_without_entropies():
     rows = ["hard", f"hard{ENTROPY} of y0", "soft"]
     assert style("soft", rows) == style("soft", ["hard", "soft"])
     assert style(rows[1], rows)["color"] == style("hard", rows)["color"]
+
+
+def test_variants_and_methods_of_one_figure_look_different():
+    labels = ["ZigZag", "ZigZag, l1", "ZigZag, soft", "SingleModel"]
+    looks = [tuple(style(one, labels).values()) for one in labels]
+    assert len(set(looks)) == len(labels)
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_legend_of_long_labels_stays_in_the_figure(count):
+    figure, (ax,) = panels(1, 1, height=3.0)
+    labels = [f"ZigZag, {i}" for i in range(count - 2)]
+    labels += [f"ZigZag, prior at the last hidden layer, {i}" for i in "ab"]
+    handles = {one: ax.plot([0, 1])[0] for one in labels}
+    add_shared_legend(figure, handles)
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
 
 
 def test_latex(page):
