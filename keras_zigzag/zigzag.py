@@ -170,14 +170,31 @@ class ZigZagModel(UncertaintyModel):
             layer: String. Name of the layer where the prior enters, see
                 `keras_zigzag.widen_model`. The later, the cheaper is
                 `predict`. Defaults to `None`: at the first.
+            prior_at: String or list of names of layers, in the place of
+                `layer`: `"first"`, `"heads"` (the first layers of the heads,
+                so that what is before them is computed once) or `"both"`.
+                Defaults to `"first"`.
+            num_heads: Integer. How many times the layers from `heads_from` on
+                exist, with weights of their own. Defaults to `1`.
+            heads_from: Name of a layer, or list of names. Defaults to `None`:
+                the last two layers that mix features on the way to an output,
+                the last one where there are but two.
+            head_start: String. What the heads start with: `"fresh"`, new
+                weights; `"fresh_last"`, those of the base model but for the
+                last layer; or `"perturbed"`, those of the base model and a
+                tenth of their standard deviation in noise. The first head has
+                the weights of the base model in any case. Defaults to
+                `"fresh"`.
             **kwargs: Arguments of the constructor.
 
         Returns:
             A `ZigZagModel`, not compiled.
 
         Raises:
-            ValueError: If the model cannot be widened, or neither `task` nor
-                `prior` is given, or they do not fit the model's outputs.
+            ValueError: If the model cannot be widened, neither `task` nor
+                `prior` is given, they do not fit the model's outputs, a
+                layer or an option is unknown, or an output would have no
+                heads.
 
         Example:
 

@@ -9,18 +9,11 @@ see `held_out`. CIFAR-10 is the quick one. Networks that differ only in how
 they are asked, as by another distance, are trained once.
 """
 
-import dataclasses
 import sys
 from functools import partial
 from pathlib import Path
 
-import keras
-from held_out import (
-    OOD_FRACTION,
-    TEST_FRACTION,
-    without_a_class,
-    without_upper_part,
-)
+from held_out import smaller, without_a_class, without_upper_part
 
 from keras_zigzag.benchmark import Variant
 from keras_zigzag.benchmark.__main__ import main
@@ -89,46 +82,23 @@ def variants(task, middle, last):
     }
 
 
-def numbered(build, num_fewer):
-    """A base model of so many outputs fewer, with names that are known."""
-    base = build()
-    kinds = (keras.layers.Dense, keras.layers.Conv2D)
-    mixing = [layer for layer in base.layers if isinstance(layer, kinds)]
-
-    def copy(layer):
-        config = layer.get_config()
-        if layer in mixing:
-            config["name"] = f"mixing_{mixing.index(layer) + 1}"
-        if layer is mixing[-1]:
-            config["units"] -= num_fewer
-        return type(layer).from_config(config)
-
-    return keras.models.clone_model(base, clone_function=copy)
-
-
-def make(base, name, layers):
+def make(base, layers):
     """The ablation of an experiment."""
-    is_regression = base.task == "regression"
-    load = without_upper_part if is_regression else without_a_class
-    unknown = {"test_fraction": TEST_FRACTION, "ood_fraction": OOD_FRACTION}
-    if not is_regression:
-        unknown = {"held_out": "class seed mod num_classes"}
-    return dataclasses.replace(
+    by_task = {
+        "classification": without_a_class,
+        "regression": without_upper_part,
+    }
+    return smaller(
         base,
-        name=f"ablation-{name}",
-        title=f"Ablation: {base.title.split(' → ')[0]}",
-        load=partial(load, load=base.load),
-        build=partial(numbered, base.build, 0 if is_regression else 1),
+        "ablation",
+        by_task[base.task],
         variants=variants(base.task, *layers),
-        settings={**base.settings, "of": base.name, **unknown},
-        group="ablation-uci" if is_regression else "",
-        paper="",
     )
 
 
 def protocols(quick):
     return [
-        make(base, base.name.removesuffix("-notebook"), layers)
+        make(base, layers)
         for file, layers in MIDDLE_AND_LAST.items()
         for base in load_file(FOLDER / f"{file}.py")(quick or file == "cifar10")
         if base.name in ("mnist-notebook", "mnist_split-notebook", "cifar10")

@@ -5,6 +5,10 @@ out-of-distribution, is not looked at. What is unknown is of the same kind as
 there, and taken from samples that the experiment trains and validates with.
 """
 
+import dataclasses
+from functools import partial
+
+import keras
 import numpy as np
 from uci import OOD_FRACTION, chosen_feature, is_upper
 
@@ -13,6 +17,52 @@ from keras_zigzag.benchmark.datasets import split_validation
 
 MAX_UNKNOWN = 2_000  # samples of the class that is held out
 TEST_FRACTION = 0.2  # of the samples of a regression that are known
+
+
+def smaller(base, kind, load, **changes):
+    """The experiment on a part of the samples of another one.
+
+    Args:
+        base: `Protocol`.
+        kind: String. What it is about; its name begins with it.
+        load: Function of a seed and the `load` of `base`.
+        **changes: Other arguments of `Protocol`.
+
+    Returns:
+        `Protocol`. Layers of its network have names, see `numbered`.
+    """
+    is_regression = base.task == "regression"
+    unknown = {"test_fraction": TEST_FRACTION, "ood_fraction": OOD_FRACTION}
+    if not is_regression:
+        unknown = {"held_out": "class seed mod num_classes"}
+    return dataclasses.replace(
+        base,
+        name=f"{kind}-{base.name.removesuffix('-notebook')}",
+        title=f"{kind.capitalize()}: {base.title.split(' → ')[0]}",
+        load=partial(load, load=base.load),
+        build=partial(numbered, base.build, 0 if is_regression else 1),
+        settings={**base.settings, "of": base.name, **unknown},
+        group=base.group and f"{kind}-{base.group}",
+        paper="",
+        **changes,
+    )
+
+
+def numbered(build, num_fewer):
+    """A base model of so many outputs fewer, with names that are known."""
+    base = build()
+    kinds = (keras.layers.Dense, keras.layers.Conv2D)
+    mixing = [layer for layer in base.layers if isinstance(layer, kinds)]
+
+    def copy(layer):
+        config = layer.get_config()
+        if layer in mixing:
+            config["name"] = f"mixing_{mixing.index(layer) + 1}"
+        if layer is mixing[-1]:
+            config["units"] -= num_fewer
+        return type(layer).from_config(config)
+
+    return keras.models.clone_model(base, clone_function=copy)
 
 
 def without_a_class(seed, load):
@@ -51,5 +101,22 @@ def without_upper_part(seed, load):
     both = zip(data.train, data.validation, strict=True)
     x, y = map(np.concatenate, both)
     upper = is_upper(x[:, chosen_feature(x)], OOD_FRACTION)
-    train, test = split_validation(x[~upper], y[~upper], TEST_FRACTION, seed)
+    return divided(x, y, upper, seed)
+
+
+def without_upper_targets(seed, load):
+    """A regression in which the upper part of the targets is unknown.
+
+    For inputs of which no feature can be chosen, such as shapes.
+    """
+    data = load(seed)
+    both = zip(data.train, data.validation, strict=True)
+    x, y = map(np.concatenate, both)
+    return divided(x, y, is_upper(y[:, 0], OOD_FRACTION), seed)
+
+
+def divided(x, y, upper, seed):
+    """What is known, split anew, and beside it what is not."""
+    known = x[~upper], y[~upper]
+    train, test = split_validation(*known, TEST_FRACTION, seed)
     return Data(train, validation=test, test=test, ood={"next": x[upper]})

@@ -195,10 +195,13 @@ class Protocol:
         paper: String. Which table of `paper_results.json` holds the published
             values. Defaults to `""`, for none.
         units: String. Units of the values of a regression. Defaults to `""`.
+        references: Sequence of labels. Which variants a report compares all
+            others with, beside ZigZag and the single model. Defaults to none.
 
     Raises:
-        ValueError: If a task or a method is unknown, a method is not defined
-            for the task, or a name or a label cannot be that of a file.
+        ValueError: If a task, a method or a reference is unknown, a method is
+            not defined for the task, or a name or a label cannot be that of a
+            file.
     """
 
     name: str
@@ -213,6 +216,7 @@ class Protocol:
     group: str = ""
     paper: str = ""
     units: str = ""
+    references: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.task not in TASKS:
@@ -234,6 +238,8 @@ class Protocol:
             check_known("method", name, kz.methods())
         for variant in (self.variants or {}).values():
             self._check_defined(variant.method)
+        for label in self.references:
+            check_known("reference", label, self.all_variants())
 
     def all_variants(self) -> dict[str, Variant]:
         """All that can be run, by label, with the settings they run with."""

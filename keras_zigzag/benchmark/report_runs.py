@@ -23,6 +23,7 @@ class Results:
         group: String. Which protocols share a table with it.
         paper: String. Which table of the paper it repeats.
         units: String. Of the values of a regression.
+        references: List of labels that others are compared with.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Results:
     group: str
     paper: str
     units: str
+    references: Sequence[str] = ()
 
     @classmethod
     def from_lines(cls, lines: Sequence[Mapping[str, Any]]) -> "Results":
@@ -43,7 +45,10 @@ class Results:
             key: first.get(key) or ""
             for key in ("title", "task", "group", "paper", "units")
         }
-        return cls(first["protocol"], lines, runs, **about)
+        references = first.get("references") or []
+        return cls(
+            first["protocol"], lines, runs, **about, references=references
+        )
 
     @property
     def ood_sets(self) -> list[str]:

@@ -179,10 +179,7 @@ class Section:
                 yield f"Beside the paper{of}", _captioned(table, caption)
 
     def _noise(self) -> Iterator[Titled]:
-        for name in (ZIGZAG, SINGLE):
-            reference = find(self.rows, name)
-            if reference is None:
-                continue
+        for reference in self._references():
             heading = f"Against {reference.label}, over the"
             pairs = "data sets" if self.is_group else "seeds"
             tested = self._tested_over(pairs, reference)
@@ -192,6 +189,13 @@ class Section:
             drawn = None if self.is_group else self._drawn(reference)
             if drawn:
                 yield f"{heading} test samples", drawn
+
+    def _references(self) -> list[Row]:
+        """ZigZag, the single model, and those that the protocol names."""
+        labels = self.results[0].references
+        found = [find(self.rows, name) for name in (ZIGZAG, SINGLE)]
+        found += [row for row in self.rows if row.label in labels]
+        return list({row.label: row for row in found if row}.values())
 
     def _tested_over(self, pairs: str, reference: Row) -> Table | None:
         table = seed_table(self.rows, self.tested_over_runs, reference)
@@ -206,7 +210,7 @@ class Section:
 
     @functools.cached_property
     def _draws(self) -> list[dict[str, Drawn]]:
-        """Of both references, as drawing takes a while."""
+        """Of all references, as drawing takes a while."""
         return draw(self.tested, self.scores[1])
 
     def _drawn(self, reference: Row) -> Table | None:

@@ -234,6 +234,7 @@ class _Run:
             "paper": self.protocol.paper,
             "task": self.protocol.task,
             "units": self.protocol.units,
+            "references": list(self.protocol.references),
             "method": self.label,
             "class": self.variant.method,
             "seed": self.seed,

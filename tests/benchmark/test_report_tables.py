@@ -388,6 +388,26 @@ def test_differences_over_the_seeds(section):
     assert "SingleModel" not in texts
 
 
+def test_every_reference_has_its_table(tmp_path):
+    labels = ["ZigZagModel", "SingleModel", "MCDropout", "DeepEnsemble"]
+    lines = [
+        line(label, seed, metrics=_metrics(0.9, 0.8, 0.7 + 0.1 * place))
+        | {"references": ["DeepEnsemble", "ZigZagModel"]}
+        for place, label in enumerate(labels)
+        for seed in (0, 1)
+    ]
+    tables = dict(_section(tmp_path, lines).tables(None))
+    found = {
+        name.split()[1].rstrip(","): _texts(table)
+        for name, table in tables.items()
+        if name.startswith("Against")
+    }
+    assert list(found) == ["ZigZagModel", "SingleModel", "DeepEnsemble"]
+    assert list(found["DeepEnsemble"]) == labels[:3]
+    differences = [row[-1] for row in found["DeepEnsemble"].values()]
+    assert [one[:6] for one in differences] == ["−0.300", "−0.200", "−0.100"]
+
+
 def test_header(section):
     told = made_with(section.results)
     assert told[0] == "Seeds 0, 1; **quick** settings."

@@ -340,6 +340,7 @@ def test_bad_arguments(arguments, message, tmp_path):
     [
         ({"task": "ranking"}, "must be one of.*'ranking'"),
         ({"options": {"Oracle": {}}}, "Unknown method"),
+        ({"references": ["Oracle"]}, "Unknown reference.*'Oracle'"),
         (
             {"variants": {"two": tiny_protocol.Variant("TwoModels")}},
             "not defined",

@@ -172,7 +172,7 @@ def test_the_middle_of_the_resnet_begins_its_second_block(ablation):
 )
 def test_a_report_of_two_variants(ablation, task, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "costs_of", lambda *arguments: {"size": 1})
-    protocol = ablation.make(base(task), task, layers=(2, 3))
+    protocol = ablation.make(base(task), layers=(2, 3))
     labels = ["ZigZag, sampled", "ZigZag", "ZigZag, three passes"]
     records = run(protocol, labels, 2, tmp_path, progress=False)
     assert [one["error"] for one in records] == [None] * 6
@@ -196,7 +196,7 @@ def test_a_report_of_two_variants(ablation, task, tmp_path, monkeypatch):
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_every_variant_runs(ablation, task, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "costs_of", lambda *arguments: {"size": 1})
-    protocol = ablation.make(base(task), task, layers=(2, 3))
+    protocol = ablation.make(base(task), layers=(2, 3))
     records = run(protocol, seeds=1, out=tmp_path, progress=False)
     assert {one["method"]: one["error"] for one in records} == dict.fromkeys(
         protocol.all_variants()
