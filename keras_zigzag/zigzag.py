@@ -12,8 +12,8 @@ from keras_zigzag.batches import (
 )
 from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.graphs import functional_view
-from keras_zigzag.head_answers import HeadAnswers
-from keras_zigzag.headed_networks import one_head, widen_with_heads
+from keras_zigzag.heads.answers import HeadAnswers
+from keras_zigzag.heads.networks import one_head, widen_with_heads
 from keras_zigzag.model_config import check_options, deserialized, input_specs
 from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.place_masks import PlaceMasks, masks_of

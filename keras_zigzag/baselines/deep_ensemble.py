@@ -34,7 +34,6 @@ from keras_zigzag.baselines.one_by_one import (
     train_one_by_one,
 )
 from keras_zigzag.baselines.passes import batches, check_readable_again
-from keras_zigzag.baselines.seeding import fresh_model, seeded
 from keras_zigzag.batches import LossInputs, TrainingInputs
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import (
@@ -45,6 +44,7 @@ from keras_zigzag.model_config import (
 )
 from keras_zigzag.number_checks import NUM_SEEDS, checked_count, checked_seed
 from keras_zigzag.place_masks import PlaceMasks, masks_of
+from keras_zigzag.seeding import fresh_model, seeded
 
 Tensor = Any
 

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_zigzag.baselines import scores
+from keras_zigzag import scores
 from keras_zigzag.baselines.gamma_functions import (
     digamma_rest,
     log_gamma_rest,

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_zigzag.baselines import combining, scores
+from keras_zigzag import combining, scores
 from keras_zigzag.baselines.answers import (
     Answers,
     chosen_scores,

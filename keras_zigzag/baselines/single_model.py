@@ -3,7 +3,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_zigzag.baselines import scores
+from keras_zigzag import scores
 from keras_zigzag.baselines.answers import (
     Answers,
     chosen_scores,

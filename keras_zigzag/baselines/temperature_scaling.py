@@ -5,7 +5,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_zigzag.baselines import scores
+from keras_zigzag import scores
 from keras_zigzag.baselines.answers import (
     Answers,
     chosen_scores,

@@ -3,7 +3,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_zigzag.baselines import scores
+from keras_zigzag import scores
 from keras_zigzag.baselines.answers import (
     Answers,
     chosen_scores,
@@ -15,10 +15,10 @@ from keras_zigzag.baselines.heads import with_log_variances
 from keras_zigzag.baselines.independence import check_independent
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.baselines.residuals import ResidualNLL, is_residual_loss
-from keras_zigzag.baselines.seeding import fresh_model, seeded
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import deserialized
 from keras_zigzag.number_checks import checked_seed
+from keras_zigzag.seeding import fresh_model, seeded
 
 Tensor = Any
 SCORES = {"regression": tuple(scores.OF_VARIANCES)}

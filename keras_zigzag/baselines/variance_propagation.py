@@ -4,7 +4,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_zigzag.baselines import scores
+from keras_zigzag import scores
 from keras_zigzag.baselines.answers import Answers, chosen_scores
 from keras_zigzag.baselines.bases import check_graph
 from keras_zigzag.baselines.moment_noise import DropoutBefore, noise_names

@@ -6,8 +6,8 @@ import pytest
 from keras import ops
 
 import keras_zigzag as kz
-from keras_zigzag.head_places import head_starts
-from keras_zigzag.heads import with_heads
+from keras_zigzag.heads.copies import with_heads
+from keras_zigzag.heads.places import head_starts
 from tests.baselines import toys
 
 layers = keras.layers

@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 import keras_zigzag as kz
-from keras_zigzag.head_layers import StackHeads
+from keras_zigzag.heads.layers import StackHeads
 from tests.baselines import toys
 from tests.zigzag.toys import fit_once, weights_of
 

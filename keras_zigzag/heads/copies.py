@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import keras
 
-from keras_zigzag.baselines.seeding import unseeded
 from keras_zigzag.graphs import (
     copy_layer,
     copy_state,
@@ -13,13 +12,14 @@ from keras_zigzag.graphs import (
     is_graph_model,
     run_graph,
 )
-from keras_zigzag.head_layers import (
+from keras_zigzag.heads.layers import (
     HeadInput,
     StackHeads,
     with_mean_regularizers,
 )
-from keras_zigzag.head_places import Flow, head_starts, layers_in_order
-from keras_zigzag.head_weights import HeadWeights
+from keras_zigzag.heads.places import Flow, head_starts, layers_in_order
+from keras_zigzag.heads.weights import HeadWeights
+from keras_zigzag.seeding import unseeded
 
 
 class HeadedModel(NamedTuple):

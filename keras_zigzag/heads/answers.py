@@ -6,9 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_zigzag import distances
-from keras_zigzag.baselines import combining, scores
-from keras_zigzag.head_layers import HEAD_AXIS, TakeHead
+from keras_zigzag import combining, distances, scores
+from keras_zigzag.heads.layers import HEAD_AXIS, TakeHead
 from keras_zigzag.mask_taker import MaskTaker
 from keras_zigzag.priors.binary_prior import BinaryPrior
 from keras_zigzag.priors.joint_prior import JointPrior

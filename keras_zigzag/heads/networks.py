@@ -5,9 +5,9 @@ from typing import Any
 import keras
 
 from keras_zigzag.graphs import functional_view, is_graph_model
-from keras_zigzag.head_layers import HEAD_AXIS, TakeHead
-from keras_zigzag.head_places import head_starts
-from keras_zigzag.heads import HeadedModel, with_heads
+from keras_zigzag.heads.copies import HeadedModel, with_heads
+from keras_zigzag.heads.layers import HEAD_AXIS, TakeHead
+from keras_zigzag.heads.places import head_starts
 from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.widening import Places, Widening, check_layer

@@ -9,7 +9,7 @@ from typing import Any
 
 from keras import ops
 
-from keras_zigzag.baselines import scores
+from keras_zigzag import scores
 
 Tensor = Any
 

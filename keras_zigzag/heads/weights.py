@@ -6,9 +6,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_zigzag.baselines.seeding import seeded
 from keras_zigzag.graphs import copy_state
-from keras_zigzag.head_places import last_layers
+from keras_zigzag.heads.places import last_layers
+from keras_zigzag.seeding import seeded
 
 HEAD_STARTS = ("fresh", "fresh_last", "perturbed")
 PERTURBATION = 0.1

@@ -1,0 +1,1 @@
+"""Networks whose last layers exist several times, on one trunk."""
