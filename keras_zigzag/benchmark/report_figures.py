@@ -121,6 +121,36 @@ def error_figure(scores: Mapping[str, Scores], units: str = "") -> "Figure":
     return figure
 
 
+def calibration_figure(scores: Mapping[str, Scores]) -> "Figure | None":
+    """The share of all error against that of all uncertainty.
+
+    Methods with an uncertainty that is constant, negative or not finite have
+    no such curve.
+    """
+    labels = list(scores)
+    figure, (ax,) = panels(1, 1, 2.6, -(-len(scores) // 2))
+    handles = {}
+    for label, one in scores.items():
+        given = one.loss, one.uncertainty
+        try:
+            curve = metrics.cumulative_calibration_curve(*given)
+            area = metrics.cumulative_calibration_error(*given)
+        except ValueError:
+            continue
+        (handles[f"{label}, area {area:.3f}"],) = ax.plot(
+            curve.uncertainty_share,
+            curve.error_share,
+            **LINE | line_style(label, labels),
+        )
+    if not handles:
+        return None
+    draw_reference(ax, [0.0, 1.0], [0.0, 1.0], "proportional")
+    show_unit_square(ax)
+    ax.set(xlabel="share of all uncertainty", ylabel="share of all error")
+    add_shared_legend(figure, handles, num_columns=2)
+    return figure
+
+
 def cost_figure(rows: Sequence[Row], measure: Measure) -> "Figure | None":
     """Quality against the time of a prediction and of the training."""
     rows = [row for row in rows if row.is_main]

@@ -105,7 +105,7 @@ COSTS = (
 def quality(task: str) -> list[Measure]:
     """The ID columns of the paper's main tables."""
     if task == "regression":
-        keys = ["mae", "pearson", "prediction_rejection_ratio"]
+        keys = ["mae", "pearson", "raulc", "prediction_rejection_ratio"]
     else:
         keys = ["accuracy", "raulc"]
     return [metric(key) for key in keys]

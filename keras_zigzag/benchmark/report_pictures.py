@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from keras_zigzag.benchmark.report_figures import (
     FEW,
     SHOWN,
+    calibration_figure,
     cost_figure,
     curves_figure,
     error_figure,
@@ -116,6 +117,16 @@ def _of_scores(
                 is_shown,
             ),
             error_figure(own, result.units),
+        )
+        yield (
+            Picture(
+                _file(f"{result.name}-calibration"),
+                "Calibration: the share of all error against the share of all "
+                "uncertainty, the most certain samples first; the area is "
+                f"that between a curve and the diagonal. {of}.",
+                is_shown,
+            ),
+            calibration_figure(own),
         )
     else:
         yield (

@@ -9,7 +9,10 @@ from matplotlib.image import imread
 
 from keras_zigzag.benchmark import report
 from keras_zigzag.benchmark.paper_results import PublishedValue
-from keras_zigzag.benchmark.report_figures import samples_figure
+from keras_zigzag.benchmark.report_figures import (
+    calibration_figure,
+    samples_figure,
+)
 from keras_zigzag.benchmark.report_panels import (
     add_shared_legend,
     panels,
@@ -18,6 +21,7 @@ from keras_zigzag.benchmark.report_panels import (
 )
 from keras_zigzag.benchmark.report_rows import ENTROPY
 from keras_zigzag.benchmark.report_runs import load_results
+from keras_zigzag.benchmark.report_scores import Scores
 from keras_zigzag.benchmark.report_section import sections
 from tests.benchmark.report_cases import (
     classification_run,
@@ -102,8 +106,10 @@ def test_figures_are_there_and_not_blank(page):
         "blobs-rings-curves.png",
         "blobs-samples.png",
         "uci-cost.png",
+        "uci-energy-calibration.png",
         "uci-energy-error.png",
         "uci-energy-upper-curves.png",
+        "uci-yacht-calibration.png",
         "uci-yacht-error.png",
         "uci-yacht-upper-curves.png",
     ]
@@ -114,6 +120,23 @@ def test_figures_are_there_and_not_blank(page):
         assert picture.shape[1] > 900
         assert np.mean(picture[..., :3] < 0.9) > 0.005
         assert len(np.unique(picture[..., 0])) > 50
+
+
+def test_a_constant_uncertainty_has_no_calibration_curve():
+    targets = np.array([0.0, 1.0, 2.0, 3.0])
+    prediction = targets + [0.1, -0.2, 0.3, -0.4]
+    uncertainties = {"own": np.arange(1.0, 5.0), "none": np.zeros(4)}
+    scores = {
+        name: Scores("regression", targets, prediction, one, {})
+        for name, one in uncertainties.items()
+    }
+    (ax,) = calibration_figure(scores).axes
+    curves = [line for line in ax.lines if len(line.get_xdata()) > 2]
+    assert len(curves) == 1  # beside the diagonal
+    # The error is proportional to the uncertainty.
+    np.testing.assert_allclose(*curves[0].get_data())
+    del scores["own"]
+    assert calibration_figure(scores) is None
 
 
 def test_a_long_label_fits_beside_its_panels():

@@ -279,15 +279,20 @@ def test_group_is_one_section(group):
     texts = _texts(table)
     # Means of the sets .65 and .65; each has the deviation .1/√2, and their
     # mean that by √2 less.
-    assert texts["ZigZagModel"][7] == "0.650 ± 0.050"
-    assert texts["SingleModel"][7] == "0.550 ± 0.000"
-    assert table.header[1:4] == ["MAE ↓", "Pearson's r ↑", "rejection ratio ↑"]
+    assert texts["ZigZagModel"][8] == "0.650 ± 0.050"
+    assert texts["SingleModel"][8] == "0.550 ± 0.000"
+    assert table.header[1:5] == [
+        "MAE ↓",
+        "Pearson's r ↑",
+        "rAULC ↑",
+        "rejection ratio ↑",
+    ]
 
 
 def test_mean_over_fewer_sets_is_not_compared(group):
     table = main_table(group.rows, group.measures)
     assert not any(_marks(table)["TwoModels†"])
-    assert _marks(table)["ZigZagModel"][7] == "best"
+    assert _marks(table)["ZigZagModel"][8] == "best"
     failure, fewer = table.notes
     assert "2 of 4 runs failed" in failure
     assert "(energy seed 0, energy seed 1)" in failure
@@ -318,6 +323,7 @@ def test_errors_in_different_units_have_no_mean(tmp_path):
     section = _section(tmp_path, lines)
     assert [measure.key for measure in section.quality] == [
         "pearson",
+        "raulc",
         "prediction_rejection_ratio",
     ]
 
