@@ -93,15 +93,25 @@ def seeing_loss_rows(compute_loss: Callable) -> Callable:
             x = self.loss_inputs(x)
         elif isinstance(x, LossInputs):
             x = x.inputs
+        outputs, is_one = [y_pred], True
         if isinstance(y_pred, HeadOutputs):
-            losses = [
-                compute_loss(self, x, y, one, sample_weight, *args, **kwargs)
-                for one in y_pred.heads
-            ]
-            return ops.mean(ops.stack(losses))
-        return compute_loss(self, x, y, y_pred, sample_weight, *args, **kwargs)
+            outputs, is_one = y_pred.heads, False
+        losses = [
+            compute_loss(
+                self, x, y, one, _copied(sample_weight), *args, **kwargs
+            )
+            for one in outputs
+        ]
+        return losses[0] if is_one else ops.mean(ops.stack(losses))
 
     return _marked(wrapper)
+
+
+def _copied(sample_weight: Any) -> Any:
+    """Weights that a loss may change: Keras does, by a mask, on PyTorch."""
+    return keras.tree.map_structure(
+        lambda leaf: None if leaf is None else ops.copy(leaf), sample_weight
+    )
 
 
 def seeing_metric_rows(compute_metrics: Callable) -> Callable:

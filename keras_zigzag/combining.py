@@ -88,6 +88,8 @@ def mixture_variance(means: Tensor, variances: Tensor | None) -> Tensor:
 def mean_logits(logits: Tensor, binary: bool) -> Tensor:
     """Logits of the mean of the probabilities.
 
+    NaN where one of them is infinite, which its probability would hide.
+
     Args:
         logits: Tensor of shape `(num_samples, batch_size, ...)`, with the
             classes on the last axis unless `binary`.
@@ -99,9 +101,12 @@ def mean_logits(logits: Tensor, binary: bool) -> Tensor:
     if binary:
         # The number of samples would cancel.
         yes = ops.logsumexp(ops.log_sigmoid(logits), axis=0)
-        return yes - ops.logsumexp(ops.log_sigmoid(-logits), axis=0)
-    size = ops.cast(ops.shape(logits)[0], logits.dtype)
-    return ops.logsumexp(ops.log_softmax(logits), axis=0) - ops.log(size)
+        mean = yes - ops.logsumexp(ops.log_sigmoid(-logits), axis=0)
+    else:
+        size = ops.cast(ops.shape(logits)[0], logits.dtype)
+        mean = ops.logsumexp(ops.log_softmax(logits), axis=0) - ops.log(size)
+    is_known = ops.all(ops.isfinite(logits), axis=0)
+    return ops.where(is_known, mean, float("nan"))
 
 
 OF_PROBABILITIES: dict[str, Callable] = {

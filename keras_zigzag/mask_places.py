@@ -21,8 +21,9 @@ class MaskPlaces(keras.layers.Layer):
     Args:
         **kwargs: Arguments of `keras.layers.Layer`.
 
-    Inputs: list of the features, `(batch_size, num_places, ...)`, and the
-    mask, Boolean, `(batch_size, num_places)`.
+    Inputs: list of the features, `(batch_size, num_places, num_features)`,
+    and the mask, Boolean, `(batch_size, num_places)`; or of a map and its
+    mask, with as many axes of places as it has.
 
     Returns:
         The features, with the mask.
@@ -77,10 +78,11 @@ def check_mask_shape(shapes: Any) -> None:
         features, mask = given
         pairs = zip(mask, features, strict=False)
         fits = all(None in (one, two) or one == two for one, two in pairs)
-        if 2 <= len(mask) <= len(features) and fits:
+        if 2 <= len(mask) == len(features) - 1 and fits:
             return
     raise ValueError(
         "The layer takes `[features, mask]`: features of shape `(batch_size, "
-        "num_places, ...)` and one Boolean for each place. "
+        "num_places, num_features)` and one Boolean for each place, "
+        "`(batch_size, num_places)`; places may have several axes. "
         f"Received: inputs of the shapes {shapes}."
     )

@@ -31,7 +31,7 @@ class PlaceMasks:
         self._is_masked = [mask is not None for mask in masks]
         self._network = _network(inputs, masks)
         # Keras does not look for the layers of a model in here.
-        self._layer = MaskPlaces(dtype="float32", autocast=False)
+        self._layer = _AttachMask(dtype="float32", autocast=False)
 
     @property
     def is_empty(self) -> bool:
@@ -65,6 +65,13 @@ class PlaceMasks:
             for leaf, mask in zip(leaves, self(inputs), strict=False)
         ]
         return keras.tree.pack_sequence_as(outputs, masked)
+
+
+class _AttachMask(MaskPlaces):
+    """Of answers, which may have no axis of features."""
+
+    def build(self, input_shape: Any) -> None:
+        self.built = True
 
 
 def masks_of(network: Any) -> PlaceMasks:

@@ -358,7 +358,7 @@ def check_sublayer(layer: Any) -> None:
         )
 
 
-def check_layer(base: keras.Model, name: str) -> None:
+def check_layer(base: keras.Model, name: str, argument: str = "layer") -> None:
     names = [
         layer.name
         for layer in sublayers(base)
@@ -367,8 +367,8 @@ def check_layer(base: keras.Model, name: str) -> None:
     every = {layer.name for layer in sublayers(base)}
     if name not in every or name == base.name:
         raise ValueError(
-            f"The base model has no layer {name!r}. Received: layer={name!r}. "
-            f"Its layers with weights are {names}."
+            f"The base model has no layer {name!r}. Received: "
+            f"{argument}={name!r}. Its layers with weights are {names}."
         )
 
 

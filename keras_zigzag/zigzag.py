@@ -391,6 +391,7 @@ class ZigZagModel(UncertaintyModel):
         def distance(first: Tensor, second: Tensor) -> Tensor:
             # An infinite answer is a very small maximum, for example.
             score = self.distance(first, second)
+            check_distance_shape(self.distance, score, first)
             return unknown_unless_finite(score, first, second)
 
         return keras.tree.map_structure(
@@ -400,6 +401,19 @@ class ZigZagModel(UncertaintyModel):
     def _check_distance(self) -> None:
         if self.distance in distances.DIVERGENCES:
             self.prior.check_probabilities()
+
+
+def check_distance_shape(distance: Any, score: Tensor, first: Tensor) -> None:
+    """Raises a `ValueError` unless a distance compares the last axis."""
+    expected, received = first.shape[:-1], score.shape
+    if len(received) != len(expected):
+        raise ValueError(
+            "A distance gives one number for the values on the last axis: "
+            f"for answers of shape {tuple(first.shape)} numbers of shape "
+            f"{tuple(expected)}. Received: distance="
+            f"{getattr(distance, '__name__', distance)!r}, which gives "
+            f"{tuple(received)}. Take the sum or the mean over `axis=-1`."
+        )
 
 
 def _arguments_of_the_prior() -> dict[str, str]:

@@ -166,6 +166,18 @@ def base(units, activation):
     )
 
 
+def test_a_distance_of_another_shape():
+    model = kz.ZigZagModel.from_model(
+        base(2, None), task="regression", distance=difference
+    )
+    with pytest.raises(ValueError, match="'difference', which gives .*axis=-1"):
+        model.predict(np.ones((4, 3), "float32"), verbose=0)
+
+
+def difference(first, second):
+    return first - second
+
+
 @pytest.mark.parametrize("distance", DIVERGENCES)
 def test_divergences_need_probabilities(distance):
     with pytest.raises(ValueError, match="distributions.*`ValuePrior`.*'norm'"):

@@ -238,8 +238,13 @@ class Protocol:
             check_known("method", name, kz.methods())
         for variant in (self.variants or {}).values():
             self._check_defined(variant.method)
+        if not isinstance(self.references, (list, tuple)):
+            raise ValueError(
+                "The references of a protocol are a list of labels. "
+                f"Received: references={self.references!r}"
+            )
         for label in self.references:
-            check_known("reference", label, self.all_variants())
+            check_known("reference", label, [*self.all_variants()])
 
     def all_variants(self) -> dict[str, Variant]:
         """All that can be run, by label, with the settings they run with."""

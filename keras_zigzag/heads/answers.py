@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_zigzag import combining, distances, scores
+from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.heads.layers import HEAD_AXIS, TakeHead
 from keras_zigzag.mask_taker import MaskTaker
 from keras_zigzag.priors.binary_prior import BinaryPrior
@@ -114,28 +115,41 @@ class HeadAnswers:
             num_passes: Integer. How many there are where it takes several.
             distance: Function of the outputs of one head in two passes.
         """
-        first = one_pass(blank)
-        prediction = self.mean(first)
-        previous, latest = first, first
+        passes = [one_pass(blank)]
         needs_passes = self.uncertainty in OF_TWO_PASSES
         for _ in range(num_passes - 1 if needs_passes else 0):
             # What goes back is what all heads say together.
-            prior = self.prior.encode_prediction(self.mean(latest))
-            previous, latest = latest, one_pass(prior)
+            prior = self.prior.encode_prediction(self.mean(passes[-1]))
+            passes.append(one_pass(prior))
+        uncertainty = self._uncertainty(passes, distance)
+        for outputs in passes:
+            uncertainty = keras.tree.map_structure(
+                self._known, uncertainty, outputs
+            )
+        return self.mean(passes[0]), uncertainty
+
+    def _uncertainty(self, passes: list[Any], distance: Callable) -> Any:
+        first = passes[0]
         if self.uncertainty == "entropy":
-            return prediction, self._mapped(_entropy, prediction)
+            return self._mapped(_entropy, self.mean(first))
         if self.uncertainty == "disagreement":
-            return prediction, keras.tree.map_structure(
+            return keras.tree.map_structure(
                 _root, self._mapped(_variance, first)
             )
         moved = [
             distance(*pair)
-            for pair in zip(self.each(previous), self.each(latest), strict=True)
+            for pair in zip(*map(self.each, passes[-2:]), strict=True)
         ]
         if self.uncertainty == "distance":
-            return prediction, keras.tree.map_structure(_mean_of, *moved)
+            return keras.tree.map_structure(_mean_of, *moved)
         variance = self._mapped(_variance, first)
-        return prediction, keras.tree.map_structure(_both, variance, *moved)
+        return keras.tree.map_structure(_both, variance, *moved)
+
+    def _known(self, score: Tensor, outputs: Tensor) -> Tensor:
+        """NaN where a head is not finite, which a probability may hide."""
+        if self.num_heads > 1:
+            outputs = ops.moveaxis(outputs, HEAD_AXIS, -1)
+        return unknown_unless_finite(score, outputs)
 
     def _mapped(self, function: Callable, outputs: Any) -> Any:
         leaves = [

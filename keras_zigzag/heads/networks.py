@@ -6,7 +6,7 @@ import keras
 
 from keras_zigzag.graphs import functional_view, is_graph_model
 from keras_zigzag.heads.copies import HeadedModel, with_heads
-from keras_zigzag.heads.layers import HEAD_AXIS, TakeHead
+from keras_zigzag.heads.layers import HEAD_AXIS, StackHeads, TakeHead
 from keras_zigzag.heads.places import head_starts
 from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.priors.prior import Prior
@@ -67,7 +67,10 @@ def one_head(network: Any, num_heads: int) -> Any:
     Raises:
         ValueError: If the outputs do not have as many heads.
     """
-    if num_heads == 1 or not is_graph_model(network):
+    if not is_graph_model(network):
+        return network
+    if num_heads == 1:
+        _check_no_heads(functional_view(network))
         return network
     network = functional_view(network)
     for output in network.outputs:
@@ -77,6 +80,17 @@ def one_head(network: Any, num_heads: int) -> Any:
         lambda output: take_head(output, index=0), network.output
     )
     return keras.Model(network.input, outputs)
+
+
+def _check_no_heads(network: keras.Model) -> None:
+    for output in network.outputs:
+        layer = output._keras_history.operation
+        if isinstance(layer, StackHeads):
+            raise ValueError(
+                f"The network has {output.shape[HEAD_AXIS]} heads, on the "
+                "second axis of its outputs. Received: num_heads=1. Say how "
+                "many there are."
+            )
 
 
 def _check_axis(output: Any, num_heads: int) -> None:
@@ -107,7 +121,7 @@ def _checked_places(base: keras.Model, prior_at: Any, layer: Any) -> Any:
             f"layers. Received: prior_at={prior_at!r}"
         )
     for name in prior_at:
-        check_layer(base, name)
+        check_layer(base, name, "prior_at" if layer is None else "layer")
     return list(prior_at)
 
 

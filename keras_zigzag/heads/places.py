@@ -28,15 +28,40 @@ def head_starts(base: keras.Model, heads_from: Any) -> list[Any]:
             layer, or no layer mixes features.
     """
     if heads_from is None:
-        return _last_layers(base)
-    starts = [_named(base, name) for name in _as_names(heads_from)]
-    _check_outputs(base, starts, heads_from)
+        starts = _last_layers(base)
+    else:
+        starts = [_named(base, name) for name in _as_names(heads_from)]
+    flow = Flow(base, starts)
+    _check_outputs(
+        base,
+        flow,
+        "Every output must depend on the layer from which on there are "
+        "several heads, and the outputs {} do not.",
+        heads_from,
+    )
+    learning = [
+        layer
+        for layer in layers_in_order(base)
+        if id(layer) not in flow.outside
+        and not is_graph_model(layer)
+        and getattr(layer, "trainable_weights", [])
+    ]
+    _check_outputs(
+        base,
+        Flow(base, learning),
+        "Heads differ by what they learn, and on the way to the outputs {} no "
+        "layer of theirs has trainable weights.",
+        heads_from,
+    )
     return starts
 
 
 def last_layers(base: keras.Model) -> list[Any]:
     """The last layer that mixes features before each output."""
-    return [layer for layer, depth in _depths(base) if depth == 1]
+    order = Order(base)
+    return [
+        layer for key, (layer, _) in order.before.items() if key in order.last
+    ]
 
 
 def layers_in_order(model: keras.Model) -> list[Any]:
@@ -136,9 +161,8 @@ def _like_outputs(layer: Any, value: Any) -> list[Any]:
     return [value for _ in node.outputs]
 
 
-def _depths(base: keras.Model) -> list[tuple[Any, int]]:
+def _depths(order: Order) -> list[tuple[Any, int]]:
     """How many layers that mix features lie between each and the outputs."""
-    order = Order(base)
     depths = dict.fromkeys(order.before, 0) | dict.fromkeys(order.last, 1)
     for key, (_, before) in reversed(order.before.items()):
         for earlier in before:
@@ -147,7 +171,8 @@ def _depths(base: keras.Model) -> list[tuple[Any, int]]:
 
 
 def _last_layers(base: keras.Model) -> list[Any]:
-    depths = _depths(base)
+    order = Order(base)
+    depths = _depths(order)
     deepest = max((depth for _, depth in depths), default=0)
     if deepest == 0:
         raise ValueError(
@@ -156,7 +181,12 @@ def _last_layers(base: keras.Model) -> list[Any]:
             f"{base.name!r}, which has none. Say where with `heads_from`."
         )
     count = max(min(NUM_LAYERS, deepest - 1), 1)
-    return [layer for layer, depth in depths if 1 <= depth <= count]
+    # An output may be what the layers of another one read.
+    return [
+        layer
+        for layer, depth in depths
+        if 1 <= depth <= count or id(layer) in order.last
+    ]
 
 
 def _as_names(heads_from: Any) -> list[str]:
@@ -189,9 +219,12 @@ def _named(base: keras.Model, name: str) -> Any:
     )
 
 
-def _check_outputs(base: keras.Model, starts: list, heads_from: Any) -> None:
+def _check_outputs(
+    base: keras.Model, flow: Flow, problem: str, heads_from: Any
+) -> None:
+    """Raises a `ValueError` if an output does not depend on the layers."""
     view = functional_view(base)
-    depends = keras.tree.flatten(Flow(base, starts).depends)
+    depends = keras.tree.flatten(flow.depends)
     left = [
         name
         for name, one in zip(view.output_names, depends, strict=True)
@@ -199,8 +232,6 @@ def _check_outputs(base: keras.Model, starts: list, heads_from: Any) -> None:
     ]
     if left:
         raise ValueError(
-            "Every output must depend on the layer from which on there are "
-            f"several heads, and the outputs {left} do not. "
-            f"Received: heads_from={heads_from!r}. Name a layer that comes "
-            "earlier, or give a list of layers."
+            f"{problem.format(left)} Received: heads_from={heads_from!r}. Name "
+            "a layer that comes earlier, or give a list of layers."
         )

@@ -65,9 +65,13 @@ def _mixed_seed(*seeds: int) -> int:
 
 
 def _perturb(layer: Any) -> None:
-    """Adds to each kernel a tenth of its standard deviation in noise."""
+    """Adds to each kernel a tenth of its standard deviation in noise.
+
+    A kernel whose values are all equal has none, and gets a tenth of these.
+    """
     for weight in layer.trainable_weights:
         if len(weight.shape) > 1:
             value = ops.convert_to_numpy(weight).astype("float32")
             noise = np.random.standard_normal(value.shape)
-            weight.assign(value + PERTURBATION * value.std() * noise)
+            scale = value.std() or np.abs(value).mean() or 1.0
+            weight.assign(value + PERTURBATION * scale * noise)

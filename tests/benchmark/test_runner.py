@@ -341,6 +341,8 @@ def test_bad_arguments(arguments, message, tmp_path):
         ({"task": "ranking"}, "must be one of.*'ranking'"),
         ({"options": {"Oracle": {}}}, "Unknown method"),
         ({"references": ["Oracle"]}, "Unknown reference.*'Oracle'"),
+        ({"references": "SingleModel"}, "list of labels.*'SingleModel'"),
+        ({"references": None}, "list of labels.*references=None"),
         (
             {"variants": {"two": tiny_protocol.Variant("TwoModels")}},
             "not defined",

@@ -65,6 +65,21 @@ def shared():
     return keras.Model(inputs, layers.Dense(3, name="answer")(twice(x)))
 
 
+def one_after_the_other():
+    """The second output reads the first one."""
+    inputs = keras.Input((4,))
+    kind = layers.Dense(3, activation="softmax", name="kind")(inputs)
+    rest = layers.Dense(3, activation="softmax", name="rest")(kind)
+    return keras.Model(inputs, [kind, rest], name="one_after_the_other")
+
+
+def beside(layer):
+    """A second output that a layer computes of the inputs."""
+    inputs = keras.Input((4,))
+    answer = layers.Dense(3, activation="softmax", name="answer")(inputs)
+    return keras.Model(inputs, [answer, layer(inputs)])
+
+
 def classifier(base, **kwargs):
     return kz.ZigZagModel.from_model(
         base, task="classification", num_heads=3, **kwargs
@@ -85,6 +100,7 @@ def names(layers):
         (residual(), ["answer", "block_2"]),
         (toys.two_outputs(), ["kind", "size"]),
         (nested(), ["answer", "inner"]),
+        (one_after_the_other(), ["kind", "rest"]),
     ],
     ids=lambda case: getattr(case, "name", ""),
 )
@@ -234,7 +250,8 @@ def test_heads_of_residual_layers_read_a_prior_of_their_own():
         ({"heads_from": 3}, "heads_from=3"),
         ({"head_start": "warm"}, "head_start='warm'"),
         ({"prior_at": "last"}, "prior_at='last'"),
-        ({"prior_at": ["nowhere"]}, "no layer 'nowhere'"),
+        ({"prior_at": ["nowhere"]}, "prior_at='nowhere'"),
+        ({"layer": "nowhere"}, "Received: layer='nowhere'"),
         ({"prior_at": "heads", "layer": "dense_1"}, "say the same"),
         ({"uncertainty": "variance"}, "uncertainty='variance'"),
         ({"distance": "l1"}, "uncertainty='distance'"),
@@ -276,6 +293,53 @@ def test_every_output_needs_heads():
         )
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [
+        layers.LayerNormalization(name="other"),
+        layers.Dense(3, name="other", trainable=False),
+        layers.Softmax(name="other"),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_every_output_needs_heads_by_default_too(layer):
+    with pytest.raises(ValueError, match="outputs .'other'. .*heads_from=None"):
+        classifier(beside(layer))
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        layers.Softmax(name="last"),
+        layers.Dense(3, "softmax", name="last", trainable=False),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_heads_have_something_to_learn(last):
+    base = keras.Sequential([keras.Input((4,)), layers.Dense(3), last])
+    message = "'last'. no layer of theirs has trainable weights.*='last'"
+    with pytest.raises(ValueError, match=message):
+        classifier(base, heads_from="last")
+
+
+def test_noise_where_all_weights_are_equal():
+    base = keras.Sequential(
+        [
+            keras.Input((1,)),
+            layers.Dense(1, kernel_initializer=keras.initializers.Constant(3)),
+        ]
+    )
+    headed = with_heads(base, 3, head_start="perturbed", seed=0)
+    first, *others = [float(one.kernel[0, 0]) for one in denses(headed)]
+    assert first == 3
+    assert 0 < min(abs(one - 3) for one in others)
+    assert max(abs(one - 3) for one in others) < 1.5
+
+
+def denses(headed):
+    return [one for one in headed.model.layers if hasattr(one, "kernel")]
+
+
 def test_a_network_of_ones_own_has_as_many():
     inputs, prior = keras.Input((4,)), keras.Input((4,))
     x = layers.Concatenate()([inputs, prior])
@@ -287,3 +351,6 @@ def test_a_network_of_ones_own_has_as_many():
     assert out["prediction"].shape == (24, 3)
     with pytest.raises(ValueError, match="num_heads=3 and an output of"):
         kz.ZigZagModel(network, prior, num_heads=3)
+    headed = classifier(mlp())
+    with pytest.raises(ValueError, match="has 3 heads.*num_heads=1"):
+        kz.ZigZagModel(headed.network, headed.prior)

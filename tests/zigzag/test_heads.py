@@ -274,3 +274,48 @@ def test_places_that_are_masked(aggregate):
     else:
         assert found.shape == (len(x),)
         assert np.isfinite(found).all()
+
+
+def test_masked_places_with_weights_of_samples():
+    """Keras multiplies the weights by the mask, on PyTorch in place."""
+    nodes, is_node = keras.Input((4, 3)), keras.Input((4,), dtype="bool")
+    x = kz.MaskPlaces()([nodes, is_node])
+    base = keras.Model([nodes, is_node], layers.Dense(1)(x))
+    model = kz.ZigZagModel.from_model(base, task="regression", num_heads=2)
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((6, 4, 3)).astype("float32")
+    mask = np.arange(4) < np.array([4, 3, 2, 1, 4, 2])[:, None]
+    y = generator.standard_normal((6, 4, 1)).astype("float32")
+    weight = generator.uniform(0.5, 2.0, (6, 4)).astype("float32")
+    model.adapt(y, sample_weight=mask)
+    model.compile("sgd", "mse", run_eagerly=True)
+    toys.randomise(model.network)
+    blank = ops.convert_to_numpy(model.prior.encode_blank(6))
+    answer = ops.convert_to_numpy(model.prior.encode_targets(y))
+    squares = [
+        (ops.convert_to_numpy(model.network([[x, mask], one])) - y[:, None])
+        for one in (blank, answer)
+    ]
+    # Both passes in one batch, in which each real place counts its weight.
+    each = np.stack(squares)[..., 0] ** 2 * (weight * mask)[:, None]
+    expected = each.mean(axis=2).sum() / 2 / mask.sum()
+    loss = model.train_on_batch([x, mask], y, weight)
+    assert float(loss) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("num_heads", [1, 3])
+@pytest.mark.parametrize("uncertainty", [None, "entropy"])
+def test_an_infinite_answer_of_one_head_is_told(num_heads, uncertainty):
+    """Its probability, and that of the mean, would be finite."""
+    base = keras.Sequential([keras.Input((4,)), layers.Dense(2)])
+    model = kz.ZigZagModel.from_model(
+        base,
+        prior=kz.priors.BinaryPrior(from_logits=True),
+        num_heads=num_heads,
+        uncertainty=uncertainty,
+    )
+    x = toys.features()
+    assert np.isfinite(model.predict(x, verbose=0)["uncertainty"]).all()
+    last = [one for one in model.network.layers if hasattr(one, "bias")][-1]
+    last.bias.assign([np.inf, 0.0])
+    assert np.isnan(model.predict(x, verbose=0)["uncertainty"]).all()

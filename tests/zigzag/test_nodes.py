@@ -243,6 +243,11 @@ def test_bad_input():
         kz.MaskPlaces()([np.ones((2, 5, 3)), np.ones((2, 4), bool)])
     with pytest.raises(ValueError, match=r"takes `\[features, mask\]`"):
         kz.MaskPlaces()(np.ones((2, 5, 3)))
+    for shape in [(2, 5, 3), (2,), (2, 5, 1)]:
+        with pytest.raises(ValueError, match="one Boolean for each place"):
+            kz.MaskPlaces()([np.ones((2, 5, 3)), np.ones(shape, bool)])
+    with pytest.raises(ValueError, match="one Boolean for each place"):
+        kz.MaskPlaces()([np.ones((2, 5, 4, 3)), np.ones((2, 5), bool)])
 
 
 @pytest.mark.parametrize("name", ["mean", "max"])
