@@ -93,16 +93,15 @@ def seeing_loss_rows(compute_loss: Callable) -> Callable:
             x = self.loss_inputs(x)
         elif isinstance(x, LossInputs):
             x = x.inputs
-        outputs, is_one = [y_pred], True
-        if isinstance(y_pred, HeadOutputs):
-            outputs, is_one = y_pred.heads, False
+        has_heads = isinstance(y_pred, HeadOutputs)
+        outputs = y_pred.heads if has_heads else (y_pred,)
         losses = [
             compute_loss(
                 self, x, y, one, _copied(sample_weight), *args, **kwargs
             )
             for one in outputs
         ]
-        return losses[0] if is_one else ops.mean(ops.stack(losses))
+        return ops.mean(ops.stack(losses)) if has_heads else losses[0]
 
     return _marked(wrapper)
 

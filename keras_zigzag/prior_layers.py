@@ -87,6 +87,15 @@ class AddPrior(keras.layers.Layer):
 
     def build(self, input_shape: list[Shape]) -> None:
         features, prior = input_shape
+        if features[self.axis] is None:
+            raise ValueError(
+                "The prior is added to the features of a layer's first input, "
+                "and how many there are must be known. Received: a first "
+                f"input of shape {tuple(features)} at the layer {self.name!r}. "
+                "Where the features are not what the layer reads first, or "
+                "not on the last axis, have the prior enter at another layer, "
+                "with `layer=...`."
+            )
         self.projection = self.add_weight(
             name="projection",
             shape=(num_prior_channels(prior, features), features[self.axis]),

@@ -170,10 +170,10 @@ class ZigZagModel(UncertaintyModel):
             layer: String. Name of the layer where the prior enters, see
                 `keras_zigzag.widen_model`. The later, the cheaper is
                 `predict`. Defaults to `None`: at the first.
-            prior_at: String or list of names of layers, in the place of
-                `layer`: `"first"`, `"heads"` (the first layers of the heads,
-                so that what is before them is computed once) or `"both"`.
-                Defaults to `"first"`.
+            prior_at: String or list of strings, in the place of `layer`:
+                names of layers, or `"first"`, `"heads"` (the first layers of
+                the heads, so that what is before them is computed once) or
+                `"both"`. Defaults to `"first"`.
             num_heads: Integer. How many times the layers from `heads_from` on
                 exist, with weights of their own. Defaults to `1`.
             heads_from: Name of a layer, or list of names. Defaults to `None`:
@@ -185,7 +185,8 @@ class ZigZagModel(UncertaintyModel):
                 tenth of their standard deviation in noise. The first head has
                 the weights of the base model in any case. Defaults to
                 `"fresh"`.
-            **kwargs: Arguments of the constructor.
+            **kwargs: Arguments of the constructor: `passes`, `distance`,
+                `uncertainty`, `num_passes`, `aggregate`, `seed`, `name`.
 
         Returns:
             A `ZigZagModel`, not compiled.

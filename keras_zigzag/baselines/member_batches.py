@@ -38,8 +38,10 @@ class MemberBatches(keras.utils.PyDataset):
 
     def __init__(self, data: tuple, batch_size: int, seeds: list[list[int]]):
         super().__init__()
+        # TensorFlow takes a list for one tensor, as Keras does not.
         self.data = keras.tree.map_structure(
-            lambda leaf: None if leaf is None else as_array(leaf), data
+            lambda leaf: None if leaf is None else as_array(leaf),
+            keras.tree.lists_to_tuples(data),
         )
         self.batch_size = batch_size
         self.seeds = seeds

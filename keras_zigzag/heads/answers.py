@@ -164,11 +164,10 @@ class HeadAnswers:
         if self.uncertainty != "distance" and distance is not distances.norm:
             name = getattr(distance, "__name__", distance)
             raise ValueError(
-                f"With uncertainty={self.uncertainty!r} there is no choice of "
-                "a distance: 'both' adds squared norms to a variance, and "
-                "the others compare no passes. "
-                f"Received: distance={name!r}. Leave it out, or give "
-                "uncertainty='distance'."
+                "Only uncertainty='distance' takes another distance. "
+                f"Received: distance={name!r} and "
+                f"uncertainty={self.uncertainty!r}, which is computed without "
+                "it. Leave one of them out."
             )
 
     def _check_entropy(self) -> None:
@@ -180,7 +179,7 @@ class HeadAnswers:
                     "Only probabilities have an entropy, and the answers of "
                     f"a `{type(prior).__name__}` are none. Received: "
                     "uncertainty='entropy'. Give 'both', 'distance' or "
-                    "'disagreement'."
+                    "'disagreement', which is then that of all outputs."
                 ) from error
 
 
@@ -188,9 +187,10 @@ def check_uncertainty(uncertainty: Any, num_heads: int) -> None:
     """Raises a `ValueError` for an unknown name, or one that needs heads."""
     if uncertainty is None:
         return
-    if uncertainty not in UNCERTAINTIES:
+    if not isinstance(uncertainty, str) or uncertainty not in UNCERTAINTIES:
         raise ValueError(
-            f"Unknown uncertainty. Expected one of {list(UNCERTAINTIES)}. "
+            f"Unknown uncertainty. Expected one of {list(UNCERTAINTIES)}, the "
+            "same for all outputs. "
             f"Received: uncertainty={uncertainty!r}"
         )
     if num_heads == 1 and uncertainty in ("both", "disagreement"):

@@ -7,7 +7,6 @@ import keras
 from keras_zigzag.graphs import functional_view, is_graph_model
 from keras_zigzag.heads.copies import HeadedModel, with_heads
 from keras_zigzag.heads.layers import HEAD_AXIS, StackHeads, TakeHead
-from keras_zigzag.heads.places import head_starts
 from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.widening import Places, Widening, check_layer
@@ -47,8 +46,9 @@ def widen_with_heads(
     prior_at = _checked_places(base, prior_at, layer)
     shape = (*prior.spatial_shape, prior.num_channels)
     if num_heads == 1 and prior_at not in ("heads", "both"):
-        if heads_from is not None:
-            head_starts(base, heads_from)
+        _check_unused(
+            heads_from=(heads_from, None), head_start=(head_start, "fresh")
+        )
         places = _places(HeadedModel(base, {}, []), prior_at)
         return Widening(shape, places).widen(base)
     headed = with_heads(
@@ -105,6 +105,17 @@ def _check_axis(output: Any, num_heads: int) -> None:
         )
 
 
+def _check_unused(**options: tuple[Any, Any]) -> None:
+    """Raises a `ValueError` for what only several heads make use of."""
+    for name, (value, default) in options.items():
+        if value != default:
+            raise ValueError(
+                f"One head leaves nothing for `{name}` to say. Received: "
+                f"{name}={value!r} and num_heads=1. Give the number of heads, "
+                "as `num_heads=5`, or leave it out."
+            )
+
+
 def _checked_places(base: keras.Model, prior_at: Any, layer: Any) -> Any:
     if layer is not None:
         if prior_at != "first":
@@ -113,12 +124,14 @@ def _checked_places(base: keras.Model, prior_at: Any, layer: Any) -> Any:
                 f"Received: layer={layer!r} and prior_at={prior_at!r}"
             )
         prior_at = [layer]
-    if isinstance(prior_at, str) and prior_at in PLACES:
-        return prior_at
+    if isinstance(prior_at, str):
+        if prior_at in PLACES:
+            return prior_at
+        prior_at = [prior_at]
     if not isinstance(prior_at, (list, tuple)) or not prior_at:
         raise ValueError(
-            f"`prior_at` must be one of {list(PLACES)}, or a list of names of "
-            f"layers. Received: prior_at={prior_at!r}"
+            f"`prior_at` must be one of {list(PLACES)}, the name of a layer or "
+            f"a list of names. Received: prior_at={prior_at!r}"
         )
     for name in prior_at:
         check_layer(base, name, "prior_at" if layer is None else "layer")

@@ -378,6 +378,18 @@ def test_several_outputs_with_weights_of_classes_and_a_split():
     }
 
 
+@pytest.mark.parametrize("way", ["fit", "fit_one_by_one"])
+def test_inputs_in_a_list(way):
+    first, second = keras.Input((4,)), keras.Input((2,))
+    x = keras.layers.Concatenate()([first, second])
+    base = keras.Model([first, second], keras.layers.Dense(1)(x))
+    model = DeepEnsemble.from_model(base, "regression", 2)
+    model.compile("adam")
+    x = [toys.features(), toys.features()[:, :2]]
+    getattr(model, way)(x, toys.values()[:, :1], verbose=0)
+    assert model.predict(x, verbose=0)["uncertainty"].shape == (24,)
+
+
 def test_weights_of_classes_are_those_of_samples():
     x, y = toys.features(), toys.labels()
     weights = []

@@ -209,6 +209,27 @@ def test_features_first_among_several():
     assert len(entries(kz.widen_model(base, "value"))) == 1
 
 
+@keras.saving.register_keras_serializable("tests")
+class EdgesFirst(layers.Layer):
+    """Reads a matrix of neighbours before the features."""
+
+    def build(self, shapes):
+        self.kernel = self.add_weight(shape=(shapes[1][-1], 4), name="kernel")
+
+    def call(self, inputs):
+        matrix, features = inputs
+        return ops.matmul(matrix, ops.matmul(features, self.kernel))
+
+
+def test_features_that_are_not_first():
+    matrix, features = keras.Input((None, None)), keras.Input((None, 3))
+    x = EdgesFirst(name="wrong")([matrix, features])
+    base = keras.Model([matrix, features], layers.Dense(1)(x))
+    with pytest.raises(ValueError, match="a first input of shape"):
+        kz.widen_model(base, "value")
+    assert kz.widen_model(base, "value", layer=base.layers[-1].name)
+
+
 def test_no_layer_that_learns():
     inputs = graphs.graph_inputs()
     x = graphs.NodePooling()([inputs["features"], inputs["node_mask"]])

@@ -249,7 +249,8 @@ def test_heads_of_residual_layers_read_a_prior_of_their_own():
         ({"heads_from": []}, "name of a layer, or a list"),
         ({"heads_from": 3}, "heads_from=3"),
         ({"head_start": "warm"}, "head_start='warm'"),
-        ({"prior_at": "last"}, "prior_at='last'"),
+        ({"prior_at": "last"}, "no layer 'last'.*prior_at='last'"),
+        ({"prior_at": 2}, "one of .'first', 'heads', 'both'., the name"),
         ({"prior_at": ["nowhere"]}, "prior_at='nowhere'"),
         ({"layer": "nowhere"}, "Received: layer='nowhere'"),
         ({"prior_at": "heads", "layer": "dense_1"}, "say the same"),
@@ -264,7 +265,16 @@ def test_heads_of_residual_layers_read_a_prior_of_their_own():
             {"task": "regression", "uncertainty": "entropy"},
             "have an entropy",
         ),
-        ({"num_heads": 1, "heads_from": "nowhere"}, "no layer 'nowhere'"),
+        (
+            {"num_heads": 1, "heads_from": "dense_1"},
+            "='dense_1' and num_heads=1",
+        ),
+        ({"num_heads": 1, "head_start": "perturbed"}, "'perturbed' and num_h"),
+        (
+            {"num_heads": 1, "heads_from": "nowhere", "prior_at": "heads"},
+            "no layer 'nowhere'",
+        ),
+        ({"uncertainty": {"answer": "both"}}, "the same for all outputs"),
     ],
 )
 def test_what_does_not_fit(kwargs, message):
