@@ -1,6 +1,7 @@
-"""The README's examples of graphs and of heads run as they stand there."""
+"""The examples of graphs and of heads in the READMEs run as they stand."""
 
 import re
+import sys
 from pathlib import Path
 
 import keras
@@ -9,14 +10,15 @@ import numpy as np
 import keras_zigzag as kz
 from tests.baselines import toys
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 
 
-def run_example(title, names):
+def run_example(title, names, path=README):
     """Runs the first example of a section, and returns its names."""
-    _, section = README.read_text().split(f"## {title}\n")
+    _, section = path.read_text().split(f"## {title}\n")
     (block, *_) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    exec(compile(block, str(README), "exec"), names)
+    exec(compile(block, str(path), "exec"), names)
     return names
 
 
@@ -25,6 +27,16 @@ def test_graphs_and_meshes():
     out, mask = names["out"], names["mask"]
     assert out["prediction"].shape == (64, 50, 1)
     np.testing.assert_array_equal(np.isfinite(out["uncertainty"]), mask)
+
+
+def test_layers_of_the_aerodynamic_examples(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("sys.path", [*sys.path])
+    path = ROOT / "examples" / "aero" / "README.md"
+    out = run_example("Layers", {}, path)["out"]
+    assert out["prediction"].shape == (64, 1)
+    assert np.isfinite(out["uncertainty"]).all()
+    assert np.ptp(out["uncertainty"]) > 0
 
 
 def test_several_heads():

@@ -48,7 +48,9 @@ def main(
         commands = parser.add_subparsers(dest="command", required=True)
         running = commands.add_parser("run", help="train and evaluate")
         running.add_argument(
-            "protocol", help="a name that `list` shows, or a file"
+            "protocol",
+            help="a name that `list` shows, the name of a file, as uci, for "
+            "all that it has, or a path",
         )
         _add_report(commands)
         commands.add_parser("list", help="which experiments there are")
