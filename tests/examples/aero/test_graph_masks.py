@@ -2,8 +2,6 @@ import numpy as np
 import pytest
 from graph_batches import pad_graphs
 from graph_layers import (
-    GlobalMaxPooling,
-    GlobalMeanPooling,
     GMMConv,
     GraphNorm,
     TransformerConv,
@@ -95,17 +93,6 @@ def test_node_without_edges_reads_itself(make):
     after = call_conv(layer, batch)[2]
     assert np.isfinite(after).all() and (before[0] != after[0]).any()
     np.testing.assert_array_equal(after[1], before[1])
-
-
-@pytest.mark.parametrize("layer", [GlobalMaxPooling(), GlobalMeanPooling()])
-def test_pooling_of_no_nodes_and_of_nan(layer):
-    features = np.random.default_rng(0).normal(size=(3, 4, 2))
-    features[1, 2] = np.nan
-    mask = np.array([[False] * 4, [True] * 4, [True] * 4])
-    outputs = call(layer, features.astype("float32"), mask)
-    assert (outputs[0] == 0).all()
-    assert np.isnan(outputs[1]).all()
-    assert np.isfinite(outputs[2]).all()
 
 
 def test_norm_keeps_nan_in_its_graph():
