@@ -84,12 +84,14 @@ class GMMConv(GraphLayer):
             name="means",
             shape=(size, num_dims),
             initializer=keras.initializers.RandomUniform(-1, 1),
+            dtype="float32",
             autocast=False,
         )
         self.deviations = self.add_weight(
             name="deviations",
             shape=(size, num_dims),
             initializer="ones",
+            dtype="float32",
             autocast=False,
         )
         if self.root_weight:

@@ -51,6 +51,7 @@ class GraphNorm(keras.layers.Layer):
                 name=name,
                 shape=(input_shape[-1],),
                 initializer=initializer,
+                dtype="float32",
                 autocast=False,
             )
 
