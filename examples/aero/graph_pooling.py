@@ -2,6 +2,7 @@
 
 import keras
 from graph_layer import PACKAGE, without_padding
+from graph_shapes import NODES, check_shapes, shapes_of
 from keras import ops
 
 
@@ -21,6 +22,7 @@ class GlobalPooling(keras.layers.Layer):
         self.supports_masking = True
 
     def call(self, inputs, mask=None, training=False):
+        check_shapes(self, shapes_of(inputs), NODES)
         inputs, mask = with_padding(inputs, mask)
         pooled = self.pool(inputs, mask)
         if mask is None:
@@ -42,6 +44,7 @@ class GlobalPooling(keras.layers.Layer):
         return None
 
     def compute_output_shape(self, input_shape):
+        check_shapes(self, input_shape, NODES)
         return (input_shape[0], *input_shape[2:])
 
 
@@ -58,6 +61,9 @@ class GlobalMaxPooling(GlobalPooling):
     Input: `(batch_size, num_nodes, num_features)`.
 
     Output: `(batch_size, num_features)`.
+
+    Raises:
+        ValueError: If the input has another rank.
 
     Example:
 
@@ -87,6 +93,9 @@ class GlobalMeanPooling(GlobalPooling):
     Input: `(batch_size, num_nodes, num_features)`.
 
     Output: `(batch_size, num_features)`.
+
+    Raises:
+        ValueError: If the input has another rank.
 
     Example:
 
