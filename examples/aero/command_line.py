@@ -10,6 +10,8 @@ from generation import generate
 from one_run import only_run
 from solver_process import SolverMissing
 
+# Of a timeout. The system waits for no more than some weeks at once.
+MAX_SECONDS = 1e6
 DATA_THERE = (
     "Data that were computed before need no solver: the experiments read them "
     "from the folder in KERAS_ZIGZAG_AERO_DIR."
@@ -60,6 +62,16 @@ def main_of(run):
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("Stopped. The same command goes on.")
+
+
+def seconds(text):
+    """A timeout, for `argparse`."""
+    number = float(text)
+    if not 0 < number <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"a positive number, at most {MAX_SECONDS:.0f}, received: {text}"
+        )
+    return number
 
 
 def _positive(text):

@@ -2,11 +2,14 @@
 
 import json
 import os
+import zipfile
 from collections import Counter
 
 import numpy as np
 
 OK = "ok"
+# What NumPy raises for a file that was cut short or is none of its own.
+DAMAGE = (FileNotFoundError, EOFError, ValueError, zipfile.BadZipFile)
 
 
 class DrawLog:
@@ -87,14 +90,22 @@ class DrawLog:
         return path
 
     def _keep(self, record):
-        """An answer whose file is gone has to be computed again."""
+        """An answer whose file is gone or damaged is computed again."""
         draw = record["draw"]
-        if record["status"] != OK or self._answer_path(draw).exists():
+        if record["status"] != OK or self._has_answer(draw):
             self.records[draw] = record
 
+    def _has_answer(self, draw):
+        try:
+            return bool(self._read_answer(draw))
+        except DAMAGE:
+            return False
+
     def _read_answer(self, draw):
-        with np.load(self._answer_path(draw)) as answer:
-            return dict(answer)
+        # NumPy does not close a damaged file that it has opened itself.
+        with open(self._answer_path(draw), "rb") as file:
+            with np.load(file) as answer:
+                return dict(answer)
 
     def _answer_path(self, draw):
         return self.folder / f"{self.name}-draws" / f"{draw:06d}.npz"
@@ -108,8 +119,10 @@ class DrawLog:
         if len(whole) < len(text):
             os.truncate(self.path, len(whole))
         try:
-            return [dict(json.loads(line)) for line in whole.splitlines()]
-        except (TypeError, ValueError) as error:
+            lines = [json.loads(line) for line in whole.splitlines()]
+            _check_lines(lines)
+            return lines
+        except ValueError as error:
             raise ValueError(
                 f"{self.path} is not a log of draws: {error}. Take another "
                 "folder."
@@ -122,8 +135,37 @@ class DrawLog:
             os.fsync(file.fileno())
 
 
+def _check_lines(lines):
+    """Raises a `ValueError` for the first that does not belong into a log."""
+    for number, line in enumerate(lines, start=1):
+        if not (_is_record(line) if number > 1 else _is_settings(line)):
+            raise ValueError(
+                "the first line has settings, each other the draw, status, "
+                "parameters and tries of a draw. "
+                f"Received: line {number} with {json.dumps(line)}"
+            )
+
+
+def _is_settings(line):
+    return isinstance(line, dict) and isinstance(line.get("settings"), dict)
+
+
+def _is_record(line):
+    kinds = {"draw": int, "status": str, "parameters": dict, "tries": list}
+    if not isinstance(line, dict):
+        return False
+    fits = [isinstance(line.get(key), kind) for key, kind in kinds.items()]
+    draw = line.get("draw")
+    # `True` is an integer for Python.
+    return all(fits) and not isinstance(draw, bool) and draw >= 0
+
+
 def _write_arrays(path, arrays):
     """A file under its name is always whole."""
     partial = path.with_name(f"{path.stem}.partial.npz")
-    np.savez(partial, **arrays)
+    with open(partial, "wb") as file:
+        np.savez(file, **arrays)
+        file.flush()
+        # Or the name may be on the disk before what the file has.
+        os.fsync(file.fileno())
     os.replace(partial, path)

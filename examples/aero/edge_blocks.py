@@ -18,9 +18,11 @@ from keras import ops
 class EdgeBlocks:
     """The edges of a batch of graphs, in blocks that share a target.
 
-    Rows with a negative index are padding. An edge that leaves its graph, or
-    that stands in the block of another target, brings NaN to the target of
-    its block, so that it is noticed there and nowhere else.
+    Rows with a negative index are padding and go nowhere. An edge that leaves
+    its graph, or that stands in the block of another target, brings NaN to
+    the target of its block, so that it is noticed there and nowhere else.
+    Where the graph has no such target, that is the source of the edge, or of
+    one of the block's edges; where it has no such source either, node 0.
 
     Args:
         edges: Integer tensor of shape `(batch_size, num_edges, 2)`, pairs of
@@ -106,8 +108,8 @@ class EdgeBlocks:
 
     def _read(self, edges):
         source, target = edges[:, :, 0], edges[:, :, 1]
-        block_target = self._block_targets(target)
         is_padding = ops.minimum(source, target) < 0
+        block_target = self._block_targets(source, target, is_padding)
         is_inside = ops.maximum(source, target) < self.num_nodes
         in_place = target == ops.repeat(block_target, self.degree, axis=1)
         is_edge = ops.logical_not(is_padding) & is_inside & in_place
@@ -120,7 +122,7 @@ class EdgeBlocks:
         """Numbers nodes through the batch; `target` is that of each block."""
         first = ops.arange(self.batch_size, dtype="int32") * self.num_nodes
         first = ops.expand_dims(first, axis=1)
-        has_target = (target >= 0) & (target < self.num_nodes)
+        has_target = target >= 0
         target = ops.where(has_target, target, 0) + first
         # Padding reads its target, so that no other node's NaN gets there.
         own = ops.repeat(target, self.degree, axis=1)
@@ -130,13 +132,23 @@ class EdgeBlocks:
         nowhere = self.batch_size * self.num_nodes
         self.segments = _flat(ops.where(has_target, target, nowhere))
 
-    def _block_targets(self, target):
-        if self.any_order:
-            return target
-        shape = (self.batch_size, self.num_blocks, self.degree)
-        named = ops.max(ops.reshape(target, shape), axis=2)
+    def _block_targets(self, source, target, is_padding):
+        """Nodes of the graph, -1 for other blocks without an edge."""
+        inside = ops.where(target < self.num_nodes, target, -1)
+        named = self._highest(ops.where(is_padding, -1, inside))
+        # Of edges that lead out of the graph.
+        start = ops.where(source < self.num_nodes, source, 0)
+        start = self._highest(ops.where(is_padding, -1, start))
+        named = ops.where(named < 0, start, named)
         place = ops.arange(self.num_blocks, dtype="int32")
         return ops.where(place < self.num_own, place, named)
+
+    def _highest(self, nodes):
+        """Of the nodes that the rows of a block name, `(batch, blocks)`."""
+        if self.any_order:
+            return nodes
+        shape = (self.batch_size, self.num_blocks, self.degree)
+        return ops.max(ops.reshape(nodes, shape), axis=2)
 
     def _reduce(self, values, segment_reduce, combine):
         """Reduces values of blocks, `(blocks, ...)`, to those of nodes."""

@@ -13,7 +13,7 @@ libc6-dev`.
 import tempfile
 from pathlib import Path
 
-from command_line import main_of, make_parser, run_generator
+from command_line import main_of, make_parser, run_generator, seconds
 from fpe_shim import build_fpe_shim
 from generation import Generator
 from naca import naca_outline
@@ -59,7 +59,7 @@ def main():
     parser = make_parser(__doc__.split("\n")[0], NUM)
     parser.add_argument("--solver", default="xfoil", help="XFOIL's program")
     parser.add_argument(
-        "--timeout", type=float, default=TIMEOUT, help="seconds for one try"
+        "--timeout", type=seconds, default=TIMEOUT, help="seconds for one try"
     )
     options = parser.parse_args()
     processes = Processes()

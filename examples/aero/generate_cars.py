@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from ahmed_body import ahmed_body, ahmed_frontal_area
-from command_line import main_of, make_parser, run_generator
+from command_line import main_of, make_parser, run_generator, seconds
 from generation import Generator
 from openfoam import (
     AVERAGED,
@@ -94,7 +94,7 @@ def main():
     parser = make_parser(__doc__.split("\n")[0], NUM)
     parser.add_argument("--solver", help="folder of OpenFOAM's programs")
     parser.add_argument(
-        "--timeout", type=float, default=TIMEOUT, help="seconds a program"
+        "--timeout", type=seconds, default=TIMEOUT, help="seconds a program"
     )
     parser.add_argument("--check", choices=["ahmed"])
     options = parser.parse_args()

@@ -1,8 +1,10 @@
 """A convolution on graphs with Gaussian weights of the edges."""
 
 import keras
-from graph_layer import PACKAGE, GraphLayer, check_count
+from graph_layer import PACKAGE, GraphLayer
 from keras import ops
+
+from keras_zigzag.number_checks import checked_count
 
 MIN_VARIANCE = 1e-6  # of a Gaussian
 
@@ -50,6 +52,8 @@ class GMMConv(GraphLayer):
     (None, 160, 16)
     """
 
+    values = ("pseudo-coordinates", "num_dims")
+
     def __init__(
         self,
         filters,
@@ -61,19 +65,18 @@ class GMMConv(GraphLayer):
         **kwargs,
     ):
         super().__init__(filters, degree, **kwargs)
-        check_count("kernel_size", kernel_size)
         if aggregation not in ("mean", "sum"):
             raise ValueError(
                 "`aggregation` must be 'mean' or 'sum'. "
                 f"Received: aggregation={aggregation!r}"
             )
-        self.kernel_size = kernel_size
+        self.kernel_size = checked_count("kernel_size", kernel_size)
         self.aggregation = aggregation
         self.root_weight = root_weight
         self.use_bias = use_bias
 
     def build(self, input_shape):
-        self.check_shapes(input_shape, "features, edges, pseudo-coordinates")
+        self.check_shapes(input_shape)
         num_features, num_dims = input_shape[0][-1], input_shape[2][-1]
         size = self.kernel_size
         self.kernel = self.add_weight(
@@ -84,12 +87,14 @@ class GMMConv(GraphLayer):
             name="means",
             shape=(size, num_dims),
             initializer=keras.initializers.RandomUniform(-1, 1),
+            dtype="float32",
             autocast=False,
         )
         self.deviations = self.add_weight(
             name="deviations",
             shape=(size, num_dims),
             initializer="ones",
+            dtype="float32",
             autocast=False,
         )
         if self.root_weight:
@@ -153,9 +158,6 @@ class GMMConv(GraphLayer):
         sums = ops.cast(ops.reshape(sums, (-1, width)), features.dtype)
         kernel = ops.reshape(self.kernel, (width, self.filters))
         return ops.cast(ops.matmul(sums, kernel), "float32")
-
-    def compute_output_shape(self, input_shape):
-        return (*input_shape[0][:-1], self.filters)
 
     def get_config(self):
         return super().get_config() | {

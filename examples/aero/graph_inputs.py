@@ -1,11 +1,14 @@
 """What stands between the inputs of a graph network and its layers."""
 
-import math
-
 import keras
 from edge_blocks import EdgeBlocks, check_edges
 from graph_layer import PACKAGE, num_nodes_of, rows_of
+from graph_shapes import EDGES, check_shapes, shapes_of
 from keras import ops
+
+from keras_zigzag.number_checks import checked_number
+
+AXES = {"coordinates": ("batch_size", "num_nodes", "num_dims")} | EDGES
 
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
@@ -23,23 +26,21 @@ class RelativeCoordinates(keras.layers.Layer):
     Output: `(batch_size, num_edges, num_dims)` in float32, zero at padding.
 
     Raises:
-        ValueError: If `scale` is not positive.
+        ValueError: If `scale` is no positive number, or the inputs are no
+            such list.
     """
 
     def __init__(self, scale=1.0, **kwargs):
         super().__init__(**kwargs)
-        if not (scale > 0 and math.isfinite(scale)):
-            raise ValueError(
-                f"`scale` must be a positive number. Received: scale={scale!r}"
-            )
-        self.scale = scale
+        self.scale = checked_number(
+            "scale", scale, lambda number: number > 0, "be a positive number"
+        )
         self.supports_masking = True
         # Differences of close numbers have no digits in half precision.
         self.autocast = False
 
     def call(self, inputs):
-        coordinates, edges = inputs
-        check_edges(edges)
+        coordinates, edges = checked(self, inputs)
         blocks = EdgeBlocks(edges, num_nodes_of(coordinates))
         nodes = rows_of(ops.cast(coordinates, "float32"))
         difference = blocks.from_sources(nodes) - blocks.from_targets(nodes)
@@ -51,10 +52,16 @@ class RelativeCoordinates(keras.layers.Layer):
         return None
 
     def compute_output_spec(self, inputs):
-        coordinates, edges = inputs
-        check_edges(edges)
+        coordinates, edges = checked(self, inputs)
         shape = (*edges.shape[:2], coordinates.shape[-1])
         return keras.KerasTensor(shape, "float32")
 
     def get_config(self):
         return super().get_config() | {"scale": self.scale}
+
+
+def checked(layer, inputs):
+    """Coordinates and edges, once they are known to be that."""
+    check_shapes(layer, shapes_of(inputs), AXES)
+    check_edges(inputs[1])
+    return inputs

@@ -2,7 +2,10 @@
 
 import keras
 from edge_blocks import EdgeBlocks, check_blocks, check_edges
+from graph_shapes import EDGES, NODES, check_shapes, shapes_of
 from keras import ops
+
+from keras_zigzag.number_checks import checked_count
 
 PACKAGE = "keras_zigzag_examples"
 
@@ -10,46 +13,52 @@ PACKAGE = "keras_zigzag_examples"
 class GraphLayer(keras.layers.Layer):
     """What the layers that pass messages share.
 
+    `values` names what there is for each edge, and the last of its axes; the
+    layer may do without if `needs_values` is false.
+
     Args:
         filters: Integer. Number of features of the output.
         degree: Integer or `None`. Rows of a block of edges.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
+    values = ("edge features", "num_edge_features")
+    needs_values = True
+
     def __init__(self, filters, degree=None, **kwargs):
         super().__init__(**kwargs)
-        check_count("filters", filters)
+        self.filters = checked_count("filters", filters)
+        self.degree = None
         if degree is not None:
-            check_count("degree", degree)
-        self.filters = filters
-        self.degree = degree
+            self.degree = checked_count("degree", degree)
         self.supports_masking = True
 
     def compute_mask(self, inputs, mask=None):
         return first_of(mask)
 
-    def check_shapes(self, shapes, needed, optional=None):
-        """Raises a `ValueError` for what is no list of these inputs."""
-        counts = [len(needed.split(", "))]
-        names = needed
-        if optional:
-            counts.append(counts[0] + 1)
-            names = f"{needed}, and {optional} if there are any"
-        is_list = isinstance(shapes[0], (list, tuple))
-        if not is_list or len(shapes) not in counts:
-            raise ValueError(
-                f"`{type(self).__name__}` takes a list of {names}. "
-                f"Received: inputs of shape {shapes}."
-            )
+    def check_shapes(self, shapes):
+        """Raises a `ValueError` for what is no list of the inputs."""
+        name, last_axis = self.values
+        axes = NODES | EDGES | {name: ("batch_size", "num_edges", last_axis)}
+        check_shapes(self, shapes, axes, last_optional=not self.needs_values)
         check_blocks(shapes[1][1], shapes[0][1], self.degree)
 
     def read(self, inputs, mask):
         """Features as rows of one graph, blocks of edges, and the rest."""
+        self.check_shapes(shapes_of(inputs))
         features, edges, *rest = inputs
         check_edges(edges)
         features = without_padding(features, first_of(mask))
         blocks = EdgeBlocks(edges, num_nodes_of(features), self.degree)
         return rows_of(features), blocks, rest
+
+    @property
+    def num_outputs(self):
+        return self.filters
+
+    def compute_output_shape(self, input_shape):
+        self.check_shapes(input_shape)
+        return (*input_shape[0][:-1], self.num_outputs)
 
     def as_nodes(self, rows, blocks):
         return ops.reshape(rows, (-1, blocks.num_nodes, rows.shape[-1]))
@@ -78,10 +87,3 @@ def num_nodes_of(features):
 
 def rows_of(features):
     return ops.reshape(features, (-1, features.shape[-1]))
-
-
-def check_count(name, value):
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(
-            f"`{name}` must be a positive integer. Received: {name}={value!r}"
-        )

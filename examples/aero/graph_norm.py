@@ -3,7 +3,10 @@
 import keras
 from graph_layer import PACKAGE, without_padding
 from graph_pooling import mean_of_nodes
+from graph_shapes import NODES, check_shapes, shapes_of
 from keras import ops
+
+from keras_zigzag.number_checks import checked_number
 
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
@@ -26,7 +29,8 @@ class GraphNorm(keras.layers.Layer):
     Output: of the same shape.
 
     Raises:
-        ValueError: If `epsilon` is not positive.
+        ValueError: If `epsilon` is no positive number, or the input has
+            another rank.
 
     Example:
 
@@ -36,21 +40,25 @@ class GraphNorm(keras.layers.Layer):
 
     def __init__(self, epsilon=1e-5, **kwargs):
         super().__init__(**kwargs)
-        if not epsilon > 0:
-            raise ValueError(
-                "`epsilon` must be positive, since the features of a graph may "
-                f"all be alike. Received: epsilon={epsilon!r}"
-            )
-        self.epsilon = epsilon
+        self.epsilon = checked_number(
+            "epsilon",
+            epsilon,
+            lambda number: number > 0,
+            "be a positive number, since the features of a graph may all be "
+            "alike",
+        )
         self.supports_masking = True
 
     def build(self, input_shape):
+        check_shapes(self, input_shape, NODES)
+
         def weight(name, initializer):
             # Moments have no room in half precision.
             return self.add_weight(
                 name=name,
                 shape=(input_shape[-1],),
                 initializer=initializer,
+                dtype="float32",
                 autocast=False,
             )
 
@@ -60,6 +68,7 @@ class GraphNorm(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs, mask=None):
+        check_shapes(self, shapes_of(inputs), NODES)
         values = ops.cast(without_padding(inputs, mask), "float32")
         centred = values - self.mean_scale * mean_of_nodes(values, mask)
         squares = without_padding(ops.square(centred), mask)
@@ -68,6 +77,7 @@ class GraphNorm(keras.layers.Layer):
         return ops.cast(self.scale * normalised + self.offset, inputs.dtype)
 
     def compute_output_shape(self, input_shape):
+        check_shapes(self, input_shape, NODES)
         return input_shape
 
     def get_config(self):

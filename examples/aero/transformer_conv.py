@@ -1,8 +1,10 @@
 """Attention along the edges of a graph."""
 
 import keras
-from graph_layer import PACKAGE, GraphLayer, check_count
+from graph_layer import PACKAGE, GraphLayer
 from keras import ops
+
+from keras_zigzag.number_checks import checked_count
 
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
@@ -50,6 +52,8 @@ class TransformerConv(GraphLayer):
     (None, None, 32)
     """
 
+    needs_values = False
+
     def __init__(
         self,
         filters,
@@ -62,13 +66,12 @@ class TransformerConv(GraphLayer):
         **kwargs,
     ):
         super().__init__(filters, degree, **kwargs)
-        check_count("num_heads", num_heads)
         if beta and not root_weight:
             raise ValueError(
                 "The gate weighs the skip connection, so `beta=True` needs "
                 f"`root_weight=True`. Received: root_weight={root_weight!r}"
             )
-        self.num_heads = num_heads
+        self.num_heads = checked_count("num_heads", num_heads)
         self.concat = concat
         self.beta = beta
         self.root_weight = root_weight
@@ -79,7 +82,7 @@ class TransformerConv(GraphLayer):
         return self.filters * (self.num_heads if self.concat else 1)
 
     def build(self, input_shape):
-        self.check_shapes(input_shape, "features, edges", "edge features")
+        self.check_shapes(input_shape)
         width = self.num_heads * self.filters
         num_features = input_shape[0][-1]
         self.query = self.add_projection("query", num_features, width)
@@ -149,9 +152,6 @@ class TransformerConv(GraphLayer):
         both = ops.concatenate([outputs, skip, outputs - skip], axis=-1)
         share = ops.sigmoid(ops.matmul(both, self.gate))
         return share * skip + (1 - share) * outputs
-
-    def compute_output_shape(self, input_shape):
-        return (*input_shape[0][:-1], self.num_outputs)
 
     def get_config(self):
         return super().get_config() | {

@@ -1,3 +1,5 @@
+import functools
+
 import graph_layers
 import numpy as np
 import pytest
@@ -186,11 +188,27 @@ def test_config(layer):
         lambda: TransformerConv(4, beta=True, root_weight=False),
         lambda: GraphNorm(epsilon=0),
         lambda: RelativeCoordinates(scale=float("nan")),
+        *[
+            functools.partial(make, value)
+            for make in (GraphNorm, RelativeCoordinates)
+            for value in ("a", None, True)
+        ],
     ],
 )
 def test_bad_arguments(make):
     with pytest.raises(ValueError, match="Received: "):
         make()
+
+
+def test_numbers_of_numpy():
+    four, half = np.int64(4), np.float32(0.5)
+    for layer in (
+        GMMConv(four, kernel_size=np.int32(3), degree=np.uint8(2)),
+        TransformerConv(four, num_heads=np.int16(2)),
+        GraphNorm(epsilon=half),
+        RelativeCoordinates(scale=half),
+    ):
+        assert_config_round_trip(layer)
 
 
 def test_bad_inputs():

@@ -2,8 +2,6 @@ import numpy as np
 import pytest
 from graph_batches import pad_graphs
 from graph_layers import (
-    GlobalMaxPooling,
-    GlobalMeanPooling,
     GMMConv,
     GraphNorm,
     TransformerConv,
@@ -85,6 +83,45 @@ def test_edges_that_lead_nowhere(make):
     np.testing.assert_array_equal(outputs, expected)
 
 
+# Of the last graph, which has two nodes, in a batch with room for seven.
+@pytest.mark.parametrize("make", CONVOLUTIONS)
+@pytest.mark.parametrize("degree", [None, 2])
+@pytest.mark.parametrize(
+    "rows, node",
+    [
+        ([(1, 9), (-1, -1)], 1),
+        ([(1, 7), (1, 9)], 1),
+        ([(8, 9), (-1, -1)], 0),
+        ([(-1, 9), (9, -1)], None),
+    ],
+)
+def test_edges_to_no_node(make, degree, rows, node):
+    layer = make(4, degree=degree)
+    _, batch = mixed_batch(degree, num_nodes=7, num_edges=20)
+    randomise(layer, batch)
+    expected = call_conv(layer, batch)
+    batch["edges"][2, -2:] = rows
+    outputs = call_conv(layer, batch)
+    if node is not None:
+        assert np.isnan(outputs[2, node]).all()
+        outputs[2, node] = expected[2, node]
+    np.testing.assert_array_equal(outputs, expected)
+
+
+@pytest.mark.parametrize("make", CONVOLUTIONS)
+def test_block_with_an_edge_to_no_node(make):
+    layer = make(4, degree=2)
+    _, batch = mixed_batch(degree=2, num_nodes=7, num_edges=20)
+    randomise(layer, batch)
+    expected = call_conv(layer, batch)
+    # The other edge names the target of the block.
+    batch["edges"][2, -2:] = (1, 9), (1, 0)
+    outputs = call_conv(layer, batch)
+    assert np.isnan(outputs[2, 0]).all()
+    outputs[2, 0] = expected[2, 0]
+    np.testing.assert_array_equal(outputs, expected)
+
+
 @pytest.mark.parametrize("make", CONVOLUTIONS)
 def test_node_without_edges_reads_itself(make):
     layer = make(4)
@@ -95,17 +132,6 @@ def test_node_without_edges_reads_itself(make):
     after = call_conv(layer, batch)[2]
     assert np.isfinite(after).all() and (before[0] != after[0]).any()
     np.testing.assert_array_equal(after[1], before[1])
-
-
-@pytest.mark.parametrize("layer", [GlobalMaxPooling(), GlobalMeanPooling()])
-def test_pooling_of_no_nodes_and_of_nan(layer):
-    features = np.random.default_rng(0).normal(size=(3, 4, 2))
-    features[1, 2] = np.nan
-    mask = np.array([[False] * 4, [True] * 4, [True] * 4])
-    outputs = call(layer, features.astype("float32"), mask)
-    assert (outputs[0] == 0).all()
-    assert np.isnan(outputs[1]).all()
-    assert np.isfinite(outputs[2]).all()
 
 
 def test_norm_keeps_nan_in_its_graph():

@@ -53,7 +53,9 @@ def test_compiled_as_not_compiled(make, degree):
 
 
 @pytest.mark.parametrize("make", CONVOLUTIONS)
-@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+@pytest.mark.parametrize(
+    "policy", ["mixed_bfloat16", "mixed_float16", "float16", "bfloat16"]
+)
 def test_mixed_precision(make, policy):
     batch, targets = make_batch(2)
     full = build_model(make(degree=2))
