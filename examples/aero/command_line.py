@@ -20,9 +20,14 @@ DATA_THERE = (
 
 def make_parser(description, num):
     """Options of both generators."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--num", type=_positive, default=num, help="samples")
-    parser.add_argument("--seed", type=_seed, default=0)
+    parser = argparse.ArgumentParser(
+        description=description,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument(
+        "--num", type=_positive, default=num, help="samples in the file"
+    )
+    parser.add_argument("--seed", type=_seed, default=0, help="of the draws")
     parser.add_argument(
         "--out",
         type=Path,

@@ -23,8 +23,8 @@ class DrawProgress:
         self.before = self._answers()
         self.start = time.perf_counter()
         self._step = STEPS * self.before // num
-        if self.before:
-            self._print(f"{name}: {self.before} of {num} are there already")
+        there = f", of which {self.before} are there" if self.before else ""
+        self._print(f"{name}: {num} to make{there}")
 
     def show(self):
         """Shows what the log has now."""

@@ -94,9 +94,16 @@ def main():
     parser = make_parser(__doc__.split("\n")[0], NUM)
     parser.add_argument("--solver", help="folder of OpenFOAM's programs")
     parser.add_argument(
-        "--timeout", type=seconds, default=TIMEOUT, help="seconds a program"
+        "--timeout",
+        type=seconds,
+        default=TIMEOUT,
+        help="seconds for one program",
     )
-    parser.add_argument("--check", choices=["ahmed"])
+    parser.add_argument(
+        "--check",
+        choices=["ahmed"],
+        help="compute the drag of Ahmed's body, and no cars",
+    )
     options = parser.parse_args()
     processes = Processes()
     openfoam = OpenFoam(processes, options.solver, options.timeout)

@@ -79,7 +79,7 @@ def test_what_is_asked_for_later_is_added(xfoil, tmp_path):
     whole, *_ = generate(xfoil, tmp_path / "b", 9)
     assert more == whole
     assert len(records) == 10
-    assert "4 of 9 are there already" in printed
+    assert "9 to make, of which 4 are there" in printed
 
 
 def wait_for_lines(path, num):

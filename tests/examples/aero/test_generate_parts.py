@@ -196,7 +196,8 @@ class TestProgress:
             log.records[draw] = {"draw": draw, "status": "ok"}
             progress.show()
         progress.close()
-        lines = stream.getvalue().splitlines()
+        first, *lines = stream.getvalue().splitlines()
+        assert first == "cars: 20 to make"
         assert len(lines) == 10
         assert lines[-1].endswith("20/20, 0 failed") and "#" * 30 in lines[-1]
         assert "left" in lines[0]
@@ -210,5 +211,5 @@ class TestProgress:
         progress.show()
         progress.close()
         there, shown = stream.getvalue().split("\r\033[K")
-        assert there == "cars: 1 of 4 are there already\n"
+        assert there == "cars: 4 to make, of which 1 are there\n"
         assert shown == f"cars [{'#' * 7}{'.' * 23}] 1/4, 1 failed\n"
