@@ -136,12 +136,16 @@ def missing_notes(
 
 def number(estimate: Estimate) -> str:
     """Three digits, the deviation as many decimals as the mean."""
-    if estimate.mean is None:
+    mean, std = estimate.mean, estimate.std
+    if mean is None:
         return tables.MISSING
-    text = digits(estimate.mean, estimate.mean)
-    if estimate.std is not None:
-        text += f" ± {deviation(estimate.std, estimate.mean)}"
-    return text
+    if std is None:
+        return digits(mean, mean)
+    decimals = decimals_of(std)
+    if abs(mean) < 10.0**-decimals <= std:
+        # What is lost in its deviation has no more digits than that.
+        return f"{mean:z.{decimals}f} ± {std:.{decimals}f}"
+    return f"{digits(mean, mean)} ± {deviation(std, mean)}"
 
 
 def deviation(value: float, mean: float) -> str:

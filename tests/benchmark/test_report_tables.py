@@ -6,7 +6,7 @@ from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_header import in_words, made_with
 from keras_zigzag.benchmark.report_noise import seed_table
 from keras_zigzag.benchmark.report_paper import NOTE, paper_table
-from keras_zigzag.benchmark.report_rows import find
+from keras_zigzag.benchmark.report_rows import Estimate, find
 from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import sections
 from keras_zigzag.benchmark.report_tables import (
@@ -14,6 +14,7 @@ from keras_zigzag.benchmark.report_tables import (
     deviations_table,
     digits,
     main_table,
+    number,
     set_table,
     short_names,
     two_sample_table,
@@ -258,16 +259,16 @@ def test_three_digits(value, text):
 def group(tmp_path):
     """Two data sets, three methods, two seeds; one fails on one set."""
     lines = []
-    for number, protocol in enumerate(["uci-yacht", "uci-energy"]):
+    for index, protocol in enumerate(["uci-yacht", "uci-energy"]):
         for seed in (0, 1):
             for method, roc_auc in [
                 ("ZigZagModel", 0.6 + 0.1 * seed),
-                ("SingleModel", 0.5 + 0.1 * number),
+                ("SingleModel", 0.5 + 0.1 * index),
                 ("TwoModels", 0.9),
             ]:
                 one = regression(method, seed, protocol=protocol)
                 one["metrics"] = one["metrics"] | {"upper_roc_auc": roc_auc}
-                if method == "TwoModels" and number:
+                if method == "TwoModels" and index:
                     one["metrics"]["mae"] = 0.31
                 lines.append(one)
     return _section(tmp_path, lines)
@@ -463,3 +464,16 @@ def test_settings_in_words(value, text):
 )
 def test_deviations_have_the_decimals_of_the_mean(value, mean, text):
     assert deviation(value, mean) == text
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "text"),
+    [
+        (0.95, 0.0123, "0.950 ± 0.012"),
+        (-0.000879, 0.0393, "-0.001 ± 0.039"),
+        (-0.0003, 0.0393, "0.000 ± 0.039"),
+        (0.0001234, 0.00002, "0.000123 ± 0.000020"),
+    ],
+)
+def test_means_that_are_lost_in_their_deviation(mean, std, text):
+    assert number(Estimate(mean, std, 3)) == text
