@@ -11,16 +11,13 @@ they are asked, as by another distance, are trained once.
 
 import sys
 from functools import partial
-from pathlib import Path
 
-from held_out import smaller, without_a_class, without_upper_part
+from held_out import bases, smaller, without_a_class, without_upper_part
 
 from keras_zigzag.benchmark import Variant
 from keras_zigzag.benchmark.__main__ import main
-from keras_zigzag.benchmark.protocol_files import load_file
 from keras_zigzag.priors import OneHotPrior, ValuePrior
 
-FOLDER = Path(__file__).parent
 NAME = "ZigZag"
 # How the networks are trained. What a prior gives in training is the answer.
 TRAINED = {
@@ -98,11 +95,8 @@ def make(base, layers):
 
 def protocols(quick):
     return [
-        make(base, layers)
-        for file, layers in MIDDLE_AND_LAST.items()
-        for base in load_file(FOLDER / f"{file}.py")(quick or file == "cifar10")
-        if base.name in ("mnist-notebook", "mnist_split-notebook", "cifar10")
-        or base.group == "uci"
+        make(base, MIDDLE_AND_LAST[file])
+        for file, base in bases(MIDDLE_AND_LAST, quick)
     ]
 
 

@@ -10,9 +10,9 @@ quick ones.
 """
 
 import sys
-from pathlib import Path
 
 from held_out import (
+    bases,
     smaller,
     without_a_class,
     without_upper_part,
@@ -21,9 +21,7 @@ from held_out import (
 
 from keras_zigzag.benchmark import Variant
 from keras_zigzag.benchmark.__main__ import main
-from keras_zigzag.benchmark.protocol_files import load_file
 
-FOLDER = Path(__file__).parent
 LOADS = {
     "mnist": without_a_class,
     "mnist_split": without_a_class,
@@ -47,7 +45,6 @@ MORE_LAYERS = {
     "uci": "mixing_2",
     "airfoils": "mixing_3",
 }
-QUICK_ONLY = ("cifar10", "airfoils")
 NUM_HEADS = 5
 REFERENCES = ["DeepEnsemble, 2 members", "DeepEnsemble, 5 members"]
 
@@ -97,16 +94,7 @@ def make(file, base):
 
 
 def protocols(quick):
-    return [
-        make(file, base)
-        for file in LOADS
-        for base in load_file(FOLDER / f"{file}.py")(
-            quick or file in QUICK_ONLY
-        )
-        if base.name
-        in ("mnist-notebook", "mnist_split-notebook", "cifar10", "airfoils")
-        or base.group == "uci"
-    ]
+    return [make(file, base) for file, base in bases(LOADS, quick)]
 
 
 if __name__ == "__main__":

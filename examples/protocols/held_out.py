@@ -7,6 +7,7 @@ there, and taken from samples that the experiment trains and validates with.
 
 import dataclasses
 from functools import partial
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -14,9 +15,24 @@ from uci import OOD_FRACTION, chosen_feature, is_upper
 
 from keras_zigzag.benchmark import Data
 from keras_zigzag.benchmark.datasets import split_validation
+from keras_zigzag.benchmark.protocol_files import load_file
+
+FOLDER = Path(__file__).parent
+# Of files with several experiments; and those that take days in full.
+CHOSEN = ("mnist-notebook", "mnist_split-notebook", "cifar10", "airfoils")
+QUICK_ONLY = ("cifar10", "airfoils")
 
 MAX_UNKNOWN = 2_000  # samples of the class that is held out
 TEST_FRACTION = 0.2  # of the samples of a regression that are known
+
+
+def bases(files, quick):
+    """Pairs of a file and an experiment that smaller ones are made of."""
+    for file in files:
+        protocols = load_file(FOLDER / f"{file}.py")
+        for base in protocols(quick or file in QUICK_ONLY):
+            if base.name in CHOSEN or base.group == "uci":
+                yield file, base
 
 
 def smaller(base, kind, load, **changes):
