@@ -49,8 +49,8 @@ def main(
         running = commands.add_parser("run", help="train and evaluate")
         running.add_argument(
             "protocol",
-            help="a name that `list` shows, the name of a file, as uci, for "
-            "all that it has, or a path",
+            help="a name that `list` shows, a group, the name of a file, as "
+            "uci, for all that it has, or a path",
         )
         _add_report(commands)
         commands.add_parser("list", help="which experiments there are")
@@ -136,8 +136,9 @@ def list_command(options: argparse.Namespace, given: Protocols | None) -> int:
 def describe(protocol: Protocol) -> str:
     """One line for the list."""
     training = protocol.training
+    group = f"group {protocol.group}, " if protocol.group else ""
     return (
-        f"{protocol.name}: {protocol.title} ({protocol.task}, "
+        f"{protocol.name}: {protocol.title} ({group}{protocol.task}, "
         f"{len(protocol.all_variants())} methods, {training.epochs} epochs "
         f"of batches of {training.batch_size})"
     )

@@ -40,8 +40,9 @@ def find_protocols(name: str) -> Protocols:
         name: String. Name of a file in `examples/protocols`, as `"mnist"`,
             for its protocol of that name, or all if none has it, as
             `"uci"`; name of one of the protocols that such a file defines,
-            as `"mnist-notebook"`; or a path to a file with a function
-            `protocols(quick)`, for all of it.
+            as `"mnist-notebook"`, or of a group of them, as `"heads-uci"`;
+            or a path to a file with a function `protocols(quick)`, for all
+            of it.
 
     Raises:
         ValueError: If there is none.
@@ -106,11 +107,16 @@ def _named(function: Protocols, name: str, is_file: bool) -> Protocols:
     def found(quick: bool) -> list[Protocol]:
         every = function(quick)
         chosen = [protocol for protocol in every if protocol.name == name]
-        if not chosen and not is_file:
+        if not chosen and is_file:
+            return every
+        chosen = chosen or [one for one in every if one.group == name]
+        if not chosen:
+            groups = {one.group: None for one in every if one.group}
             raise ValueError(
                 f"Unknown protocol. Expected one of "
-                f"{[protocol.name for protocol in every]}. Received: {name!r}"
+                f"{[protocol.name for protocol in every]}, or of the groups "
+                f"{[*groups]}. Received: {name!r}"
             )
-        return chosen or every
+        return chosen
 
     return found

@@ -7,6 +7,7 @@ import keras
 from keras_zigzag.graphs import functional_view, is_graph_model
 from keras_zigzag.heads.copies import HeadedModel, with_heads
 from keras_zigzag.heads.layers import HEAD_AXIS, StackHeads, TakeHead
+from keras_zigzag.heads.places import Flow, layers_in_order
 from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.widening import Places, Widening, check_layer
@@ -54,7 +55,30 @@ def widen_with_heads(
     headed = with_heads(
         base, num_heads, heads_from, head_start, checked_seed(seed)
     )
-    return Widening(shape, _places(headed, prior_at)).widen(headed.model)
+    widening = Widening(shape, _places(headed, prior_at))
+    network = widening.widen(headed.model)
+    if prior_at == "both":
+        _check_heads_read(widening.found, headed, heads_from)
+    return network
+
+
+def _check_heads_read(
+    found: set[str], headed: HeadedModel, heads_from: Any
+) -> None:
+    """Raises a `ValueError` if no layer of the heads takes the prior."""
+    entries = set(headed.entries)
+    layers = layers_in_order(headed.model)
+    starts = [layer for layer in layers if layer.name in entries]
+    outside = Flow(headed.model, starts).outside
+    if not any(
+        layer.name in found and id(layer) not in outside for layer in layers
+    ):
+        raise ValueError(
+            "The heads cannot take the prior: what mixes features there is "
+            f"frozen, or there is none. Received: heads_from={heads_from!r} "
+            "and prior_at='both'. Leave `prior_at` at 'first', or let the "
+            "heads have a trainable layer such as `Dense` or `Conv2D`."
+        )
 
 
 def one_head(network: Any, num_heads: int) -> Any:

@@ -14,7 +14,11 @@ from tests.benchmark import tiny_protocol
 
 def protocols(quick):
     names = {names}
-    return [tiny_protocol.make(name=name, epochs=1) for name in names]
+    groups = [name[:4] + "-parts" if "-" in name else "" for name in names]
+    return [
+        tiny_protocol.make(name=name, epochs=1, group=group)
+        for name, group in zip(names, groups)
+    ]
 """
 
 
@@ -41,6 +45,8 @@ def test_a_name_is_a_file_or_a_part_of_it(folder):
     assert names_of("pond-small") == ["pond-small"]
     assert names_of("lake") == ["lake"]
     assert names_of("lake-deep") == ["lake-deep"]
+    assert names_of("pond-parts") == ["pond-small", "pond-large"]
+    assert names_of("lake-parts") == ["lake-deep"]
     assert names_of(str(folder / "lake.py")) == ["lake", "lake-deep"]
 
 
@@ -49,6 +55,7 @@ def test_a_name_is_a_file_or_a_part_of_it(folder):
     [
         ("sea", r"Expected one of \['lake', 'pond'\].*Received: 'sea'"),
         ("pond-huge", r"\['pond-small', 'pond-large'\].*'pond-huge'"),
+        ("pond-huge", r"or of the groups \['pond-parts'\]"),
         ("no/such.py", "no such file"),
     ],
 )
@@ -75,7 +82,8 @@ def test_list_shows_all_and_what_is_missing(folder, capsys):
         "pond-small",
         "pond-large",
     ]
-    assert "classification, 12 methods, 1 epochs of batches of 16" in lines[1]
+    assert "(classification, 12 methods, 1 epochs of batches of" in lines[1]
+    assert "(group lake-parts, classification, 12 methods" in lines[2]
 
 
 def test_list_goes_on_after_a_file_that_is_broken(folder, capsys):

@@ -80,9 +80,9 @@ def beside(layer):
     return keras.Model(inputs, [answer, layer(inputs)])
 
 
-def classifier(base, **kwargs):
+def classifier(base, num_heads=3, **kwargs):
     return kz.ZigZagModel.from_model(
-        base, task="classification", num_heads=3, **kwargs
+        base, task="classification", num_heads=num_heads, **kwargs
     )
 
 
@@ -238,6 +238,28 @@ def test_heads_of_residual_layers_read_a_prior_of_their_own():
     assert not np.allclose(after[:, 1], before[:, 1])
     for index in (0, 2):
         np.testing.assert_array_equal(after[:, index], before[:, index])
+
+
+@pytest.mark.parametrize("num_heads", [1, 3])
+def test_a_prior_for_heads_that_cannot_take_it(num_heads):
+    inputs = keras.Input((4,))
+    x = layers.Dense(4, name="early")(inputs)
+    x = layers.LayerNormalization(name="norm")(x)
+    answer = layers.Dense(3, trainable=False, name="answer")
+    base = keras.Model(inputs, answer(x))
+    for places, message in (
+        ("both", "heads cannot take the prior: .*heads_from='norm'"),
+        ("heads", "base model cannot be widened"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            classifier(
+                base, num_heads=num_heads, heads_from="norm", prior_at=places
+            )
+    answer.trainable = True
+    model = classifier(
+        base, num_heads=num_heads, heads_from="norm", prior_at="both"
+    )
+    assert model.num_heads == num_heads
 
 
 @pytest.mark.parametrize(
