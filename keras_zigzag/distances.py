@@ -148,6 +148,19 @@ def serialize(distance: Distance) -> Any:
     return keras.saving.serialize_keras_object(distance)
 
 
+def check_shape(distance: Any, score: Tensor, first: Tensor) -> None:
+    """Raises a `ValueError` unless a distance compares the last axis."""
+    expected, received = first.shape[:-1], score.shape
+    if len(received) != len(expected):
+        raise ValueError(
+            "A distance gives one number for the values on the last axis: "
+            f"for answers of shape {tuple(first.shape)} numbers of shape "
+            f"{tuple(expected)}. Received: distance="
+            f"{getattr(distance, '__name__', distance)!r}, which gives "
+            f"{tuple(received)}. Take the sum or the mean over `axis=-1`."
+        )
+
+
 def _difference(first: Tensor, second: Tensor) -> Tensor:
     return ops.subtract(_float32(first), _float32(second))
 

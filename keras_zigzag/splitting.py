@@ -7,6 +7,7 @@ import keras
 from keras_zigzag.graphs import input_like, keras_tensors
 from keras_zigzag.prior_layers import RowsAgain
 from keras_zigzag.rewriting import call_again
+from keras_zigzag.two_inputs import takes_two_inputs
 
 Tensor = Any
 
@@ -183,9 +184,5 @@ class Walk:
 
 
 def _is_split(network: keras.Model) -> bool:
-    return (
-        isinstance(network, keras.Function)
-        and type(network).call.__module__.startswith("keras.")
-        and isinstance(network.input, (list, tuple))
-        and len(network.input) == 2
-    )
+    has_own_call = not type(network).call.__module__.startswith("keras.")
+    return takes_two_inputs(network) and not has_own_call

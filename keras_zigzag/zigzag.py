@@ -10,6 +10,12 @@ from keras_zigzag.batches import (
     TrainingInputs,
     with_first_rows_again,
 )
+from keras_zigzag.blank_rows import (
+    check_passes,
+    first_half,
+    num_samples_again,
+    random_half,
+)
 from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.heads.answers import HeadAnswers
@@ -21,11 +27,11 @@ from keras_zigzag.priors.one_hot_prior import OneHotPrior
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
 from keras_zigzag.splitting import SplitNetwork
+from keras_zigzag.two_inputs import check_prior_input, takes_two_inputs
 from keras_zigzag.uncertainty_model import UncertaintyModel
 from keras_zigzag.widening import check_base
 
 Tensor = Any
-PASSES = ("both", "sampled")
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -118,11 +124,7 @@ class ZigZagModel(UncertaintyModel):
         check_options(kwargs, ZigZagModel, _arguments_of_the_prior())
         kwargs.setdefault("dtype", network.dtype_policy)
         super().__init__(aggregate=aggregate, **kwargs)
-        if passes not in PASSES:
-            raise ValueError(
-                f"Unknown passes. Expected one of {list(PASSES)}. "
-                f"Received: passes={passes!r}"
-            )
+        check_passes(passes)
         num_passes = checked_count("num_passes", num_passes, least=2)
         self.num_heads = checked_count("num_heads", num_heads)
         self.network = network
@@ -264,16 +266,18 @@ class ZigZagModel(UncertaintyModel):
     ) -> tuple[Any, Any, Any]:
         answer = self.prior.encode_targets(y)
         size = ops.shape(answer)[0]
-        again = self._num_again(size)
+        again = num_samples_again(self.passes, size)
         y, sample_weight = with_first_rows_again((y, sample_weight), again)
         answer = with_first_rows_again(answer, again)
         blank = ops.broadcast_to(
             self.prior.encode_blank(ops.shape(answer)[0]), ops.shape(answer)
         )
         if self.passes == "both":
-            is_blank, rows = self._first_half(size)
+            is_blank, rows = first_half(size)
         else:
-            is_blank, rows = self._random_half(ops.shape(answer)[0])
+            is_blank, rows = random_half(
+                ops.shape(answer)[0], self._seed_generator
+            )
         axes = tuple(range(1, len(answer.shape)))
         prior = ops.where(ops.expand_dims(is_blank, axes), blank, answer)
         return TrainingInputs(x, prior, rows), y, sample_weight
@@ -355,34 +359,9 @@ class ZigZagModel(UncertaintyModel):
     def _blank(self, inputs: Any) -> Tensor:
         return self.prior.encode_blank(ops.shape(first_leaf(inputs))[0])
 
-    def _num_again(self, size: int | Tensor) -> int | Tensor:
-        """How many samples of a batch appear a second time in training."""
-        if self.passes == "both":
-            return size
-        # Half of a sample cannot be blank, so a single one is trained both
-        # ways; the metrics would otherwise have nothing to see.
-        if isinstance(size, int):
-            return max(2 - size, 0)
-        return ops.maximum(2 - size, 0)
-
     def _num_again_in(self, inputs: TrainingInputs) -> int | Tensor:
-        return self._num_again(ops.shape(first_leaf(inputs.inputs))[0])
-
-    def _first_half(self, size: int | Tensor) -> tuple[Tensor, Tensor]:
-        """Which of `2 * size` rows are blank, as booleans and as indices."""
-        is_blank = ops.arange(2 * size, dtype="int32") < size
-        return is_blank, ops.arange(size, dtype="int32")
-
-    def _random_half(self, size: int | Tensor) -> tuple[Tensor, Tensor]:
-        """Which half of the rows are blank, and indices of such rows."""
-        order = ops.argsort(
-            keras.random.uniform((size,), seed=self._seed_generator)
-        )
-        # The odd sample of an odd batch is blank half of the time.
-        coin = keras.random.uniform((), seed=self._seed_generator)
-        num_blank = (size + ops.cast(coin < 0.5, "int32")) // 2
-        is_blank = ops.cast(ops.argsort(order), "int32") < num_blank
-        return is_blank, order[: size // 2]
+        size = ops.shape(first_leaf(inputs.inputs))[0]
+        return num_samples_again(self.passes, size)
 
     def _distance(self, first: Any, second: Any) -> Any:
         compared = self.prior.answer
@@ -392,7 +371,7 @@ class ZigZagModel(UncertaintyModel):
         def distance(first: Tensor, second: Tensor) -> Tensor:
             # An infinite answer is a very small maximum, for example.
             score = self.distance(first, second)
-            check_distance_shape(self.distance, score, first)
+            distances.check_shape(self.distance, score, first)
             return unknown_unless_finite(score, first, second)
 
         return keras.tree.map_structure(
@@ -404,19 +383,6 @@ class ZigZagModel(UncertaintyModel):
             self.prior.check_probabilities()
 
 
-def check_distance_shape(distance: Any, score: Tensor, first: Tensor) -> None:
-    """Raises a `ValueError` unless a distance compares the last axis."""
-    expected, received = first.shape[:-1], score.shape
-    if len(received) != len(expected):
-        raise ValueError(
-            "A distance gives one number for the values on the last axis: "
-            f"for answers of shape {tuple(first.shape)} numbers of shape "
-            f"{tuple(expected)}. Received: distance="
-            f"{getattr(distance, '__name__', distance)!r}, which gives "
-            f"{tuple(received)}. Take the sum or the mean over `axis=-1`."
-        )
-
-
 def _arguments_of_the_prior() -> dict[str, str]:
     """What to do with them where they were given to the model."""
     return {
@@ -424,28 +390,6 @@ def _arguments_of_the_prior() -> dict[str, str]:
         f"`prior=keras_zigzag.priors.OneHotPrior({name}=...)` or another one."
         for name in signature(OneHotPrior).parameters
     }
-
-
-def check_prior_input(network: keras.Model, prior: Prior) -> None:
-    """Raises a `ValueError` if the second input is not for this prior."""
-    if not takes_two_inputs(network):
-        return
-    inputs = network.input
-    (*_, width) = inputs[1].shape
-    if width not in (None, prior.num_channels):
-        raise ValueError(
-            f"The second input of the network must have {prior.num_channels} "
-            f"channels: {prior.num_values} of values and "
-            f"{int(prior.presence)} that says whether they are given. "
-            f"Received: an input of shape {tuple(inputs[1].shape)}. Change "
-            "it, or give the prior `presence=False`."
-        )
-
-
-def takes_two_inputs(network: keras.Model) -> bool:
-    """Whether the network is known to take `[inputs, prior]`."""
-    inputs = network.input if isinstance(network, keras.Function) else None
-    return isinstance(inputs, (list, tuple)) and len(inputs) == 2
 
 
 def first_leaf(inputs: Any) -> Tensor:
