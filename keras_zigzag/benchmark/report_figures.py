@@ -48,12 +48,14 @@ def samples_figure(
 
     Methods whose number is fixed are lines across.
     """
-    sampling = [row for row in rows if row.is_main and _numbers(row)]
+    labels = [row.label for row in rows]
+    # A method that failed has nothing to draw, and no place in the legend.
+    drawn = [row for row in rows if _has_any(row, measures)]
+    sampling = [row for row in drawn if row.is_main and _numbers(row)]
     if not sampling:
         return None
     # Of ZigZag the entropy too: it is the score to beat.
-    fixed = [row for row in rows if row.class_name in (SINGLE, ZIGZAG)]
-    labels = [row.label for row in rows]
+    fixed = [row for row in drawn if row.class_name in (SINGLE, ZIGZAG)]
     num = len(measures)
     legend_lines = -(-(len(sampling) + len(fixed)) // 4)
     figure, axes = panels(num, min(num, 2), 2.4, legend_lines)
@@ -177,6 +179,10 @@ def cost_figure(rows: Sequence[Row], measure: Measure) -> "Figure | None":
         return None
     add_shared_legend(figure, handles)
     return figure
+
+
+def _has_any(row: Row, measures: Sequence[Measure]) -> bool:
+    return any(row.estimate(one).mean is not None for one in measures)
 
 
 def _numbers(row: Row) -> list[int]:

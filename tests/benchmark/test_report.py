@@ -248,6 +248,22 @@ def test_samples_figure_draws_what_the_lines_say(tmp_path):
     ]
 
 
+def test_samples_figure_leaves_out_what_failed(tmp_path):
+    labels = ["ZigZagModel", "SingleModel", "MCDropout", "DeepEnsemble"]
+    ours, single, dropout, ensemble = _figure_lines(labels)
+    far_below = {"accuracy": 0.4, "raulc": 0.1, "rings_roc_auc": 0.6}
+    dropout = with_samples(dropout) | {"metrics": far_below}
+    write(tmp_path, [ours | failed(), single, dropout, ensemble])
+    (section,) = sections(load_results(tmp_path), tmp_path)
+    figure = samples_figure(section.rows, section.detections)
+    (legend,) = figure.legends
+    told = [text.get_text() for text in legend.get_texts()]
+    assert told == ["DeepEnsemble", "SingleModel"]
+    out = write(tmp_path / "without", [ours | failed(), single, dropout])
+    (section,) = sections(load_results(out), out)
+    assert samples_figure(section.rows, section.detections) is None
+
+
 def test_remarks_open_the_page(tmp_path):
     write(tmp_path, [line("SingleModel", 0), line("ZigZagModel", 0)])
     (tmp_path / "remarks.md").write_text("No GPU was at hand.\n")
