@@ -122,8 +122,13 @@ def is_array(data: Any) -> bool:
     return (
         isinstance(data, np.ndarray)
         or ops.is_tensor(data)
-        or (hasattr(data, "__array__") and hasattr(data, "shape"))
+        or (hasattr(data, "__array__") and len(getattr(data, "shape", ())) > 0)
     )
+
+
+def is_number(data: Any) -> bool:
+    """Whether this is a single number, of Python or of NumPy."""
+    return isinstance(data, (int, float, np.generic))
 
 
 def is_data(x: Any) -> bool:
@@ -168,7 +173,7 @@ def _check_batch(check: Callable[[Any], None], batch: Any) -> None:
     # The batches of a distributed data set are spread over devices, and not
     # for us to read.
     elif all(
-        is_array(leaf) or isinstance(leaf, (int, float, str))
+        is_array(leaf) or is_number(leaf) or isinstance(leaf, str)
         for leaf in keras.tree.flatten(targets)
     ):
         check(_as_arrays(targets))

@@ -20,9 +20,15 @@ def is_graph_model(layer: Any) -> bool:
 
 
 def functional_view(model: keras.Model) -> keras.Model:
-    """The same layers as a Functional model."""
+    """The same layers as a Functional model.
+
+    One with a list of one output has that output alone, which is what Keras
+    gives when it is called.
+    """
     if isinstance(model, keras.Sequential):
         return keras.Model(model.inputs[0], model.outputs[0], name=model.name)
+    if isinstance(model.output, (list, tuple)) and len(model.output) == 1:
+        return keras.Model(model.input, model.outputs[0], name=model.name)
     return model
 
 

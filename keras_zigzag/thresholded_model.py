@@ -47,7 +47,7 @@ class ThresholdedModel(keras.Model):
         self.model = model
         self.threshold = _as_numbers(threshold)
         self.built = True
-        if isinstance(threshold, (list, dict)):
+        if keras.tree.is_nested(self.threshold):
             self._check_structure()
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
@@ -93,6 +93,12 @@ class ThresholdedModel(keras.Model):
 
     def fit(self, *args: Any, **kwargs: Any) -> Any:
         self.compile()
+
+    def train_on_batch(self, *args: Any, **kwargs: Any) -> Any:
+        self.compile()
+
+    def test_on_batch(self, *args: Any, **kwargs: Any) -> Any:
+        self.evaluate()
 
     def input_signature(self) -> list[Any]:
         return self.model.input_signature()

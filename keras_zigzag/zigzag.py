@@ -62,7 +62,8 @@ class ZigZagModel(UncertaintyModel):
         prior: A `keras_zigzag.priors.Prior`, or its name. Has no default.
         passes: `"both"` trains each batch with the prior blank and with the
             answer, at twice the cost (the paper's loss, as the mean of the
-            two terms so that learning rates carry over). `"sampled"` gives
+            two terms so that learning rates carry over; their sum, if the
+            `reduction` of the loss is `"sum"`). `"sampled"` gives
             half of the samples the one and half the other, drawn anew for
             each batch, at the cost of ordinary training. Defaults to
             `"both"`.

@@ -8,7 +8,9 @@ from keras_zigzag.checks import (
     check_not_empty,
     checked_data,
     checked_validation,
+    is_array,
     is_data,
+    is_number,
 )
 
 X, Y = np.arange(12.0).reshape(6, 2), np.arange(6)
@@ -161,3 +163,12 @@ def test_validation_data():
 def test_is_data():
     assert is_data(X) and is_data([X, X]) and is_data({"a": Column(Y)})
     assert not is_data(Batches()) and not is_data([]) and not is_data([1.0])
+
+
+def test_a_number_is_no_array():
+    for one in (np.int64(3), np.float32(0.5), np.bool_(True), 2, 0.5):
+        assert is_number(one) and not is_array(one)
+    assert not is_data(list(Y)) and is_data([X, Y])
+    # A list of NumPy's numbers, as `list(y)` gives it.
+    seen, _ = seen_by(X, list(Y))
+    np.testing.assert_array_equal(seen[0], Y)

@@ -103,7 +103,7 @@ class FastGradientSign(keras.layers.Layer):
             every = [found.get(i, leaf) for i, leaf in enumerate(leaves)]
             return keras.tree.pack_sequence_as(x, every)
 
-        floats = [ops.convert_to_tensor(leaves[index]) for index in chosen]
+        floats = [_as_floats(leaves[index]) for index in chosen]
         gradients = input_gradients(
             lambda moved: loss(with_these(moved)), floats
         )
@@ -114,7 +114,7 @@ class FastGradientSign(keras.layers.Layer):
             step = self.epsilon * self.ranges[index] * ops.sign(gradient)
             moved.append(leaf + ops.cast(step, leaf.dtype))
         return (
-            _one_behind_the_other(x, with_these(moved)),
+            _one_behind_the_other(with_these(floats), with_these(moved)),
             _one_behind_the_other(y, y),
             _one_behind_the_other(weight, weight),
         )
@@ -126,11 +126,32 @@ class FastGradientSign(keras.layers.Layer):
 
 
 def sizes_of(inputs: Any) -> list[int]:
-    """Number of features of symbolic inputs, 0 for those without floats."""
+    """Number of features of symbolic inputs, 0 for those without floats.
+
+    Raises:
+        ValueError: If none is of floats, or a number of features is open.
+    """
+    tensors = keras.tree.flatten(inputs)
+    floats = [tensor for tensor in tensors if is_float(tensor)]
+    if not floats or any(tensor.shape[-1] is None for tensor in floats):
+        given = [(tuple(one.shape), one.dtype) for one in tensors]
+        raise ValueError(
+            "Adversarial samples are steps along the features of inputs of "
+            "floats, whose number is known. Received: inputs of the shapes "
+            f"and types {given}. Leave `adversarial` at 0, or give the base "
+            "model such an input."
+        )
     return [
-        int(tensor.shape[-1]) if is_float(tensor) else 0
-        for tensor in keras.tree.flatten(inputs)
+        int(tensor.shape[-1]) if is_float(tensor) else 0 for tensor in tensors
     ]
+
+
+def _as_floats(leaf: Any) -> Tensor:
+    """What Keras makes of integers for an input of floats."""
+    tensor = ops.convert_to_tensor(leaf)
+    if is_float(tensor):
+        return tensor
+    return ops.cast(tensor, keras.config.floatx())
 
 
 def checked_epsilon(value: Any) -> float:

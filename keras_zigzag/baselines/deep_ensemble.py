@@ -399,7 +399,7 @@ class DeepEnsemble(AnsweringModel):
             )
         self._adapt_attack(x, options)
         seeds = self._seeds()
-        callbacks = options.pop("callbacks", None) or []
+        callbacks = keras.tree.flatten(options.pop("callbacks", None) or [])
 
         def fit(index: int, model: Member, more: list[Any]) -> Any:
             its_options = options | {"callbacks": [*callbacks, *more]}

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_zigzag.finite import not_finite, unknown_where
+
 Tensor = Any
 # Exponentials of these and their squares are finite and not zero in float32.
 LOG_VARIANCES = (-60.0, 60.0)
@@ -110,6 +112,15 @@ def targets_like(y_true: Tensor, mean: Tensor) -> Tensor:
 def clipped(log_variance: Tensor) -> Tensor:
     """The log-variance within what float32 can hold the exponential of."""
     return ops.clip(ops.cast(log_variance, "float32"), *LOG_VARIANCES)
+
+
+def variance_of(log_variance: Tensor) -> Tensor:
+    """The variance, NaN where its logarithm is not finite.
+
+    Clipped, a logarithm of minus infinity would look certain.
+    """
+    bad = not_finite(log_variance, rank=len(log_variance.shape))
+    return unknown_where(bad, ops.exp(clipped(log_variance)))
 
 
 def is_gaussian_loss(loss: Any) -> bool:

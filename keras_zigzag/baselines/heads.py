@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from keras_zigzag.activations import OPERATIONS, TRANSPARENT
+from keras_zigzag.baselines.mean_over_places import MeanOverPlaces
 from keras_zigzag.graphs import functional_view, is_graph_model
 
 Tensor = Any
@@ -228,15 +229,10 @@ def _read_by_kernels(tensor: Tensor, model: Any) -> list[tuple[Any, Tensor]]:
 
 
 def _pooled(layer: Any, features: Tensor) -> Tensor:
-    rank = len(features.shape) - 2
-    if rank == 0:
+    if len(features.shape) == 2:
         return features
-    if not 1 <= rank <= 3:
-        axes = tuple(range(1, rank + 1))
-        return keras.ops.mean(features, axis=axes)
     data_format = getattr(layer, "data_format", None) or "channels_last"
-    pooling = getattr(keras.layers, f"GlobalAveragePooling{rank}D")
-    return pooling(data_format=data_format, dtype="float32")(features)
+    return MeanOverPlaces(data_format, dtype="float32")(features)
 
 
 def _head_beside(tensor: Tensor, name: str) -> Tensor:
@@ -277,7 +273,6 @@ def _with_own_activation(
     model: keras.Model, tensor: Tensor, activation: Any
 ) -> Tensor:
     layer, _ = _source(tensor)
-    name = f"{layer.name}_{activation.__name__}"
     if _only_applies(layer, activation):
         return tensor
     if getattr(layer, "activation", None) is not activation:
@@ -287,6 +282,8 @@ def _with_own_activation(
     if len(calls) > 1:
         raise ValueError(_no_logits(layer, activation))
     layer.activation = keras.activations.linear
+    # Losses and metrics are given by the names of the base model's outputs.
+    name, layer.name = layer.name, f"{layer.name}_logits"
     # A `Softmax` layer would take a mask of steps for one of classes.
     own = keras.layers.Activation(
         activation, dtype=layer.dtype_policy, name=name

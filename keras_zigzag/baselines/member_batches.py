@@ -7,7 +7,13 @@ import numpy as np
 
 from keras_zigzag.batches import rows_of
 from keras_zigzag.callback_order import with_first
-from keras_zigzag.checks import as_array, check_same_size, is_data
+from keras_zigzag.checks import (
+    as_array,
+    check_same_size,
+    is_array,
+    is_data,
+    is_number,
+)
 
 
 class MemberInputs(NamedTuple):
@@ -133,6 +139,7 @@ def in_orders(
                 "Give `sample_weight` or `class_weight`. Received: both."
             )
         weight = _weights_of_classes(y, classes)
+    y, weight = _as_written_out(y), _as_written_out(weight)
     check_same_size(x=x, y=y, sample_weight=weight)
     data = (x, y, weight)
     if split and options.get("validation_data") is None:
@@ -149,8 +156,21 @@ def in_orders(
     return batches, None, options
 
 
+def _as_written_out(part: Any) -> Any:
+    """An array for a list of numbers; anything else as it is."""
+    leaves = keras.tree.flatten(part)
+    return as_array(part) if all(map(is_number, leaves)) else part
+
+
 def _weights_of_classes(y: Any, weights: dict[int, float]) -> np.ndarray:
-    labels = np.asarray(y)
+    outputs = [leaf for leaf in keras.tree.flatten(y) if is_array(leaf)]
+    if len(outputs) > 1:
+        raise ValueError(
+            "`class_weight` is for one output. Received: targets of "
+            f"{len(outputs)} outputs. Give `sample_weight`, with one array "
+            "for each of them."
+        )
+    labels = np.asarray(outputs[0] if outputs else y)
     if labels.ndim > 1:
         is_one_hot = labels.shape[-1] > 1
         labels = labels.argmax(-1) if is_one_hot else labels[..., 0]

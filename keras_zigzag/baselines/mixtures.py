@@ -11,7 +11,7 @@ from keras_zigzag.baselines.answers import (
     chosen_scores,
     prediction_of,
 )
-from keras_zigzag.baselines.gaussian import GaussianOutputs, clipped
+from keras_zigzag.baselines.gaussian import GaussianOutputs, variance_of
 
 Tensor = Any
 CLASSES = tuple(combining.OF_PROBABILITIES)
@@ -97,7 +97,7 @@ class Mixture:
             variances = None
             is_value = self.answers.tasks[index] == "regression"
             if is_value and self.answers.variance:
-                variances = ops.exp(clipped(next(log_variances)))
+                variances = variance_of(next(log_variances))
             entries.append((index, leaf, variances))
         return entries
 

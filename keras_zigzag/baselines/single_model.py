@@ -10,7 +10,7 @@ from keras_zigzag.baselines.answers import (
     prediction_of,
 )
 from keras_zigzag.baselines.bases import copy_base
-from keras_zigzag.baselines.gaussian import clipped
+from keras_zigzag.baselines.gaussian import variance_of
 from keras_zigzag.baselines.heads import (
     logits_before,
     prediction_part,
@@ -141,8 +141,7 @@ class SingleModel(NetworkModel):
                 score = scores.energy(ops.cast(next(logits), "float32"))
             elif name in scores.OF_VARIANCES:
                 values = self.answers.values(index, next(log_variances))
-                variances = ops.exp(clipped(values))
-                score = scores.OF_VARIANCES[name](variances)
+                score = scores.OF_VARIANCES[name](variance_of(values))
             else:
                 probabilities = self.answers.probabilities(index, leaf)
                 score = scores.OF_PROBABILITIES[name](probabilities)

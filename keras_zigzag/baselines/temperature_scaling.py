@@ -22,6 +22,7 @@ from keras_zigzag.baselines.passes import (
 from keras_zigzag.baselines.temperature_fit import best_temperature
 from keras_zigzag.checks import as_array
 from keras_zigzag.graphs import functional_view
+from keras_zigzag.host import host_arrays, model_inputs
 from keras_zigzag.model_config import fit_options
 from keras_zigzag.priors.losses import ignored_class
 
@@ -94,6 +95,7 @@ class TemperatureScaling(NetworkModel):
             initializer="ones",
             trainable=False,
             dtype="float32",
+            autocast=False,
             name="temperatures",
         )
 
@@ -192,13 +194,13 @@ class TemperatureScaling(NetworkModel):
             self._check_batch(targets)
             logits = self.answers.flat(outputs_on(self._logits, inputs))
             flat = self.answers.flat_targets(targets)
+            masks = host_arrays(self.place_masks(model_inputs(inputs)))
             weights = one_per_output(weight, self.answers, "sample_weight")
             for index, part in enumerate(parts):
-                part.append(
-                    self._rows(
-                        index, logits[index], flat[index], weights[index]
-                    )
+                rows = self._rows(
+                    index, logits[index], flat[index], weights[index]
                 )
+                part.append(_without_places(*rows, masks[index]))
         if not parts[0]:
             raise ValueError(
                 "There are no samples. Received: a data set without batches, "
@@ -308,6 +310,20 @@ class TemperatureScaling(NetworkModel):
 
 def _fitted(parts: list[tuple]) -> float:
     return best_temperature(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _without_places(
+    logits: np.ndarray,
+    wanted: np.ndarray,
+    weights: np.ndarray,
+    mask: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows with no weight where the mask says that there is no place."""
+    if mask is not None:
+        # Several labels of a place are rows one after the other.
+        mask = np.repeat(mask.ravel(), weights.size // mask.size)
+        weights = weights * mask
+    return logits, wanted, weights
 
 
 def _spread(weight: Any, shape: tuple[int, ...]) -> np.ndarray:

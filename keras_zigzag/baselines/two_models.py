@@ -10,7 +10,7 @@ from keras_zigzag.baselines.answers import (
     prediction_of,
 )
 from keras_zigzag.baselines.bases import check_graph, copy_base
-from keras_zigzag.baselines.gaussian import GaussianOutputs, clipped
+from keras_zigzag.baselines.gaussian import GaussianOutputs, variance_of
 from keras_zigzag.baselines.heads import with_log_variances
 from keras_zigzag.baselines.independence import check_independent
 from keras_zigzag.baselines.network_model import NetworkModel
@@ -156,7 +156,7 @@ class TwoModels(NetworkModel):
         for index, log_variance in enumerate(outputs.log_variances):
             values = self.answers.values(index, log_variance)
             score = scores.OF_VARIANCES[self._scores[index]]
-            uncertainty.append(score(ops.exp(clipped(values))))
+            uncertainty.append(score(variance_of(values)))
         return outputs.prediction, self.answers.pack(uncertainty)
 
     def compute_loss(

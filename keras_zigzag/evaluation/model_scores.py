@@ -159,9 +159,9 @@ class Evaluation:
         ood, ood_entropy = {}, {}
         for key, batches in self.ood_batches.items():
             scored = scorer.scores(batches, known, key, hints)
-            as_scores(scored[0], f"uncertainty of {key!r}", nan_policy)
-            ood[key] = OodScores(scored[0], scored[2])
-            ood_entropy[key] = scored[1]
+            found = scored[0].uncertainty
+            as_scores(found, f"uncertainty of {key!r}", nan_policy)
+            ood[key], ood_entropy[key] = scored
         if self.hints is None:
             self.hints = hints
         samples = Samples(answers.task, id_places, ood, nan_policy)
@@ -212,8 +212,8 @@ class Scorer:
         known: InputSummary | None,
         name: str,
         hints: list[str],
-    ) -> tuple[Array, Array | None, Array]:
-        """Scores of an OOD set, their entropy, and the sample of each."""
+    ) -> tuple[OodScores, Array | None]:
+        """Scores of an OOD set, and their entropy."""
         summary = InputSummary()
         scores: list[Array] = []
         entropies: list[Array | None] = []
@@ -239,11 +239,8 @@ class Scorer:
             entropies.append(None if entropy is None else entropy.ravel()[kept])
         if known is not None:
             hints += input_checks.check_values(known, summary, name)
-        return (
-            np.concatenate(scores),
-            joined_if_all(entropies),
-            np.concatenate(samples),
-        )
+        found = np.concatenate(scores), np.concatenate(samples)
+        return OodScores(*found, num_samples), joined_if_all(entropies)
 
     @functools.cached_property
     def _masks(self) -> PlaceMasks:
@@ -285,7 +282,7 @@ def _entropy_report(
             samples.task,
             dataclasses.replace(samples.id, uncertainty=samples.id.entropy),
             {
-                key: OodScores(entropy, samples.ood[key].sample)
+                key: dataclasses.replace(samples.ood[key], uncertainty=entropy)
                 for key, entropy in ood_entropy.items()
                 if entropy is not None
             },

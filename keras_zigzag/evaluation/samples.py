@@ -11,14 +11,14 @@ from keras_zigzag.metrics.inputs import Array, NanPolicy, as_weight
 
 @dataclasses.dataclass(frozen=True)
 class OodScores:
-    """Scores of one OOD set, `(num_places,)`, and the sample of each."""
+    """Scores of one OOD set, `(num_places,)`, and the sample of each.
+
+    `num_samples` counts those too of which no place is there.
+    """
 
     uncertainty: Array
     sample: Array
-
-    @property
-    def num_samples(self) -> int:
-        return int(self.sample[-1]) + 1
+    num_samples: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,16 +49,20 @@ class Samples:
 
     @functools.cached_property
     def loss(self) -> Array:
-        """1 where the answer is wrong, or the mean absolute error."""
+        """1 where the answer is wrong, or the mean absolute error.
+
+        NaN is no answer, and no class is right then.
+        """
         prediction, targets = self.id.prediction, self.id.targets
         if self.task == "classification":
             best = prediction
             if prediction.ndim == 2:
                 best = prediction.argmax(axis=-1)
-            return (best != targets).astype("float64")
+            wrong = (best != targets) | _is_unknown(prediction)
+            return wrong.astype("float64")
         if self.task == "binary":
-            wrong = (prediction > 0.5) != (targets > 0.5)
-            return wrong.any(axis=-1).astype("float64")
+            wrong = ((prediction > 0.5) != (targets > 0.5)).any(axis=-1)
+            return (wrong | _is_unknown(prediction)).astype("float64")
         if self.id.absolute is not None:
             return self.id.absolute
         return np.abs(self.errors).mean(axis=-1)
@@ -74,3 +78,9 @@ class Samples:
     def errors(self) -> Array:
         """What a regression is off by, `(num_places, num_values)`."""
         return self.id.prediction.astype("float64") - self.id.targets
+
+
+def _is_unknown(prediction: Array) -> Array:
+    """Whether one of the values at a place is NaN, `(num_places,)`."""
+    unknown = np.isnan(prediction)
+    return unknown.any(axis=-1) if unknown.ndim == 2 else unknown

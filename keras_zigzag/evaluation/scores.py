@@ -116,4 +116,4 @@ def _ood_scores(
             f"`{what}` must hold one uncertainty per sample, as `uncertainty` "
             f"does: the model's output, not its inputs. Received: shape {shape}"
         )
-    return OodScores(*flat_scores(scores, name=what))
+    return OodScores(*flat_scores(scores, name=what), num_samples=shape[0])

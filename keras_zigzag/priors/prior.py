@@ -4,6 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_zigzag.checks import is_number
+
 Tensor = Any
 Shape = tuple[int | None, ...]
 
@@ -224,7 +226,7 @@ class Prior(keras.layers.Layer):
 def only(structure: Any) -> Any:
     """The one entry of a list or a dictionary; anything else as it is."""
     entries = keras.tree.flatten(structure)
-    is_written_out = all(isinstance(one, (int, float)) for one in entries)
+    is_written_out = all(map(is_number, entries))
     if is_written_out or not keras.tree.is_nested(structure):
         return structure
     if len(entries) != 1:

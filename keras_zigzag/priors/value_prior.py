@@ -250,7 +250,7 @@ def weighted_batches(
         sample_weight: Array of the weights of an array. Defaults to `None`.
     """
     if is_array(targets) or isinstance(targets, (list, tuple)):
-        yield targets, sample_weight
+        yield _of_one_output(targets), sample_weight
         return
     if sample_weight is not None:
         raise ValueError(
@@ -271,7 +271,13 @@ def weighted_batches(
             yield batch, None
             continue
         _, y, weight = keras.utils.unpack_x_y_sample_weight(tuple(batch))
-        yield y, weight
+        yield _of_one_output(y), weight
+
+
+def _of_one_output(targets: Any) -> Any:
+    """Targets as `fit` takes them, also in a list of one array."""
+    is_list = isinstance(targets, (list, tuple)) and len(targets) == 1
+    return targets[0] if is_list and is_array(targets[0]) else targets
 
 
 def rows_there(rows: np.ndarray, weight: Any) -> np.ndarray:

@@ -154,3 +154,16 @@ def test_masked_steps_count_neither_in_loss_nor_in_metrics(name, task):
         logs.append((history, results))
     for one, other in zip(*map(keras.tree.flatten, logs), strict=True):
         assert one == pytest.approx(other, rel=1e-4)
+
+
+@every(quick_on=("tensorflow",))
+def test_a_list_of_one_output_is_that_output(name, task):
+    base, x, y = base_and_data(task)
+    in_list = keras.Model(base.inputs[0], [base.outputs[0]])
+    assert (
+        in_list.predict(x, verbose=0).shape
+        == y.shape[:1] + (base.output_shape[1:])
+    )
+    model = made(name, task, in_list)
+    model.fit(x, y, verbose=0)
+    toys.check_prediction(model.predict(x, verbose=0), x, base)

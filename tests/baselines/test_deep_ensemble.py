@@ -256,6 +256,64 @@ def test_steps_that_are_none(value):
         )
 
 
+@pytest.mark.parametrize("way", ["fit", "fit_one_by_one"])
+def test_adversarial_samples_of_whole_numbers(way):
+    base = keras.Sequential(
+        [
+            keras.Input((4,)),
+            layers.Rescaling(1 / 255),
+            layers.Dense(3, activation="softmax"),
+        ]
+    )
+    x = np.random.default_rng(0).integers(0, 255, (24, 4)).astype("uint8")
+    answers = []
+    for each in (x, x.astype("float32")):
+        ensemble = DeepEnsemble.from_model(
+            base, "classification", 2, adversarial=0.3, seed=0
+        )
+        ensemble.compile("adam", CROSSENTROPY)
+        getattr(ensemble, way)(each, toys.labels(), verbose=0)
+        answers.append(ensemble.predict(each, verbose=0)["prediction"])
+    np.testing.assert_allclose(*answers, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        lambda: keras.Input((4,), dtype="uint8"),
+        lambda: keras.Input((None, None)),
+    ],
+)
+def test_adversarial_samples_need_features(inputs):
+    inputs = inputs()
+    x = layers.Lambda(lambda x: keras.ops.cast(x, "float32"))(inputs)
+    if inputs.shape[-1] is None:
+        x = layers.Lambda(lambda x: x[..., :4], (None, 4))(x)
+    base = keras.Model(inputs, layers.Dense(3, activation="softmax")(x))
+    with pytest.raises(ValueError, match="inputs of the shapes and types"):
+        DeepEnsemble.from_model(base, "classification", 2, adversarial=0.1)
+    DeepEnsemble.from_model(base, "classification", 2)
+
+
+def test_class_weights_are_for_one_output():
+    task = {"kind": "classification", "size": "regression"}
+    ensemble = DeepEnsemble.from_model(toys.two_outputs(), task, 2)
+    ensemble.compile("adam", {"kind": CROSSENTROPY})
+    y = {"kind": toys.labels(), "size": toys.values()}
+    with pytest.raises(ValueError, match="targets of 2 outputs"):
+        ensemble.fit(toys.features(), y, class_weight={0: 2.0}, verbose=0)
+    ready().fit(
+        toys.features(), list(toys.labels()), class_weight={0: 2.0}, verbose=0
+    )
+
+
+def test_one_callback_without_a_list():
+    stop = keras.callbacks.TerminateOnNaN()
+    ready().fit_one_by_one(
+        toys.features(), toys.labels(), callbacks=stop, verbose=0
+    )
+
+
 def trained_models(outputs=3, activation="softmax", size=3):
     return [
         toys.randomise(toys.mlp(outputs, activation), seed)

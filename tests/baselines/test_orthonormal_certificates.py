@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+import keras_zigzag as kz
 from keras_zigzag.baselines import OrthonormalCertificates
 from keras_zigzag.baselines.certificates import Orthonormality
 from tests.baselines import toys
@@ -328,3 +329,23 @@ def test_inputs_that_are_not_finite_are_found_before_training():
     with pytest.raises(ValueError, match="1 of 24 samples, first in sample 3"):
         model.fit(x, y, verbose=0)
     toys.assert_same(toys.weights_of(model), before)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_padding_of_maps_is_no_feature(rank):
+    shape = (4,) * rank
+    inputs, is_there = keras.Input((*shape, 3)), keras.Input(shape, dtype=bool)
+    x = layers.Dense(8, activation="relu")(inputs)
+    x = kz.MaskPlaces()([x, is_there])
+    base = keras.Model([inputs, is_there], layers.Dense(3, "softmax")(x))
+    model = OrthonormalCertificates.from_model(base, "classification")
+    alike = np.random.default_rng(0).normal(size=(5, *(1,) * rank, 3))
+    x = np.tile(alike, (1, *shape, 1)).astype("float32")
+    there, some = np.ones((5, *shape), bool), np.zeros((5, *shape), bool)
+    some[:, 1] = True
+    expected, found = (
+        model.predict([x, mask], verbose=0)["uncertainty"].reshape(5, 4, -1)
+        for mask in (there, some)
+    )
+    np.testing.assert_allclose(found[:, 1], expected[:, 1], rtol=1e-5)
+    assert np.isnan(found[:, 0]).all()

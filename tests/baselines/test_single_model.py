@@ -259,3 +259,19 @@ def test_likelihood_takes_targets_of_any_precision():
         # As a metric calls it, without a cast before.
         found = kz.baselines.GaussianNLL().call(y, outputs)
         np.testing.assert_allclose(found, [nll], rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["SingleModel", "DeepEnsemble", "TwoModels"])
+def test_an_infinite_log_variance_is_not_certain(method):
+    kind = getattr(kz.baselines, method)
+    model = kind.from_model(toys.mlp(1, None), task="regression")
+    for weight in model.weights:
+        if "log_variance" in weight.path and "kernel" in weight.path:
+            weight.assign(np.full(weight.shape, -1e30))
+        elif weight.shape == (8, 1):
+            weight.assign(np.zeros(weight.shape))
+    x = np.abs(toys.features(8))
+    far = model.predict(x * np.float32(1e12), verbose=0)
+    assert np.isfinite(far["prediction"]).all()
+    assert np.isnan(far["uncertainty"]).any()
+    assert not (far["uncertainty"] < 1e-3).any()

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
+import keras_zigzag as kz
 from keras_zigzag import metrics
 from keras_zigzag.baselines import TemperatureScaling
 from keras_zigzag.baselines.temperature_fit import best_temperature
@@ -316,3 +317,76 @@ def test_bad_options():
         TemperatureScaling.from_model(
             keras.Sequential([layers.Dense(2)]), "classification"
         )
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_the_temperature_is_not_rounded_in_half_precision(policy):
+    keras.config.set_dtype_policy(policy)
+    try:
+        inputs = keras.Input((4,))
+        x = layers.Dense(8, activation="relu")(inputs)
+        answer = layers.Dense(3, activation="softmax", dtype="float32")
+        base = keras.Model(inputs, answer(x))
+        model = TemperatureScaling.from_model(base, "classification")
+    finally:
+        keras.config.set_dtype_policy("float32")
+    toys.randomise(model)
+    x, y = toys.features(), toys.labels()
+    model.compile("adam", CROSSENTROPY)
+    model.fit(x, y, validation_data=(x, y), verbose=0)
+    logits = model._logits.predict(x, verbose=0).astype("float64")
+    model.temperatures.assign([1.2368])
+    found = model.predict(x, verbose=0)["uncertainty"]
+    p = special.softmax(logits / 1.2368, axis=-1)
+    np.testing.assert_allclose(found, special.entr(p).sum(-1), rtol=1e-5)
+
+
+def test_masked_places_have_no_labels():
+    steps, there = 6, 3
+    inputs, is_there = (
+        keras.Input((steps, 4)),
+        keras.Input((steps,), dtype=bool),
+    )
+    features = layers.Dense(8, activation="relu")(inputs)
+    features = kz.MaskPlaces()([features, is_there])
+    answer = layers.Dense(3, activation="softmax")
+    base = keras.Model([inputs, is_there], answer(features))
+    toys.randomise(base)
+    x = np.random.default_rng(0).normal(size=(60, steps, 4)).astype("float32")
+    mask = np.zeros((60, steps), bool)
+    mask[:, :there] = True
+    y = drawn(np.log(base.predict([x, mask], verbose=0)), 2.0)
+    model = TemperatureScaling.from_model(base, "classification")
+    model.compile("adam", CROSSENTROPY)
+    expected = model.calibrate([x, mask], y, mask.astype("float32"))
+    assert 1.3 < expected < 3.0
+    for unseen in (0, 2):
+        labels = np.where(mask, y, unseen)
+        assert model.calibrate([x, mask], labels) == expected
+    # Without a change of the network it is that of `fit`.
+    model.network.trainable = False
+    model.compile(keras.optimizers.SGD(0.0), CROSSENTROPY)
+    model.temperatures.assign([1.0])
+    data = [x, mask], labels
+    model.fit(*data, validation_data=data, verbose=0)
+    assert model.temperature == pytest.approx(expected)
+
+
+def test_losses_go_by_the_names_of_the_base_model():
+    inputs = keras.Input((4,))
+    x = layers.Dense(8)(inputs)
+    outputs = [
+        layers.Dense(3, activation="softmax", name="zeta")(x),
+        layers.Dense(2, activation="softmax", name="alpha")(x),
+    ]
+    base = keras.Model(inputs, outputs)
+    losses = {"zeta": CROSSENTROPY, "alpha": CROSSENTROPY}
+    x, y = toys.features(), toys.labels()
+    for kind, options in (
+        (TemperatureScaling, {}),
+        (kz.baselines.SingleModel, {"score": "energy"}),
+    ):
+        model = kind.from_model(base, "classification", **options)
+        model.compile("adam", losses)
+        logs = model.fit(x, {"zeta": y, "alpha": y % 2}, verbose=0).history
+        assert set(logs) == {"loss", "zeta_loss", "alpha_loss"}

@@ -66,6 +66,13 @@ def test_padding_is_left_out(batch_size):
     assert low < report["mae"] < high
 
 
+def test_meshes_without_nodes_are_samples():
+    data, y, ood = sets()
+    ood["node_mask"] = ood["node_mask"] & [[True], [False]]
+    report = kz.evaluate_uncertainty(made(), (data, y), ood)
+    assert report.samples.ood["ood"].num_samples == 2
+
+
 def test_arrays_with_weights():
     data, y, ood = sets()
     out = made().predict(data, verbose=0)

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import keras_zigzag as kz
+from keras_zigzag import metrics
 from tests.evaluation.models import (
     compiled_classifier,
     ordinary,
@@ -216,6 +217,23 @@ def test_nan_scores():
     report = kz.evaluate_uncertainty(model, (x, y), nan_policy="worst")
     assert np.isnan(report.uncertainty).sum() == 1
     assert "raulc" in report
+
+
+@pytest.mark.parametrize("task", ["classification", "binary"])
+def test_no_answer_is_a_wrong_one(task):
+    shape = (4, 3) if task == "classification" else (4, 1)
+    prediction = np.full(shape, np.nan)
+    prediction[3] = [0.1, 0.8, 0.1] if task == "classification" else 0.9
+    scores = np.array([np.nan] * 3 + [0.1])
+    report = kz.evaluate_scores(
+        [0, 0, 0, 1], prediction, scores, task=task, nan_policy="worst"
+    )
+    assert report["accuracy"] == 0.25
+    # Right, then wrong and wrong and wrong.
+    risks = np.array([0, 1 / 2, 2 / 3, 3 / 4])
+    wrong = np.array([True, True, True, False])
+    assert report["aurc"] == metrics.aurc(wrong, scores, nan_policy="worst")
+    assert report["aurc"] >= risks[:2].mean()
 
 
 def test_mixed_precision():

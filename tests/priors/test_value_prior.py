@@ -58,6 +58,8 @@ def test_adapts_to_arrays(shape, output):
     assert_adapted(prior, y)
     prior.adapt(ops.convert_to_tensor(y.astype("float32")))
     assert_adapted(prior, y.astype("float32"))
+    prior.adapt([y + 1])
+    assert_adapted(prior, y + 1)
 
 
 def test_adapts_to_batches():

@@ -77,6 +77,8 @@ def test_the_model_goes_on_by_itself(images):
         lambda: thresholded.compile("adam", "mse"),
         lambda: thresholded.fit(x, labels),
         lambda: thresholded.evaluate(x, labels),
+        lambda: thresholded.train_on_batch(x, labels),
+        lambda: thresholded.test_on_batch(x, labels),
         lambda: kz.evaluate_uncertainty(thresholded, (x, labels)),
     ):
         with pytest.raises(ValueError, match="is for serving.*`model`"):
@@ -89,7 +91,7 @@ def test_not_a_number(images, threshold):
         images.model.with_threshold(threshold)
 
 
-@pytest.mark.parametrize("threshold", [[0.1, 0.2], {"a": 0.1}])
+@pytest.mark.parametrize("threshold", [[0.1, 0.2], (0.1, 0.2), {"a": 0.1}])
 def test_not_one_for_each_output(images, threshold):
     with pytest.raises(ValueError, match="one threshold for each output"):
         images.model.with_threshold(threshold)
