@@ -156,7 +156,8 @@ def test_masked_steps_count_neither_in_loss_nor_in_metrics(name, task):
         assert one == pytest.approx(other, rel=1e-4)
 
 
-@every(quick_on=("tensorflow",))
+@pytest.mark.slow
+@every()
 def test_a_list_of_one_output_is_that_output(name, task):
     base, x, y = base_and_data(task)
     in_list = keras.Model(base.inputs[0], [base.outputs[0]])

@@ -275,3 +275,22 @@ def test_an_infinite_log_variance_is_not_certain(method):
     assert np.isfinite(far["prediction"]).all()
     assert np.isnan(far["uncertainty"]).any()
     assert not (far["uncertainty"] < 1e-3).any()
+
+
+@pytest.mark.parametrize(
+    "name, outputs", [("SingleModel", 1), ("BatchEnsemble", 3)]
+)
+def test_a_list_of_one_output(name, outputs):
+    """All methods: `test_contract`, among the slow ones."""
+    is_value = outputs == 1
+    base = toys.mlp(outputs, None if is_value else "softmax")
+    base = keras.Model(base.inputs[0], [base.outputs[0]])
+    kind = getattr(kz.baselines, name)
+    model = kind.from_model(
+        base, "regression" if is_value else "classification"
+    )
+    x, y = toys.features(), toys.values() if is_value else toys.labels()
+    model.compile("adam", None if is_value else CROSSENTROPY)
+    model.fit(x, y, verbose=0)
+    toys.check_prediction(model.predict(x, verbose=0), x, base)
+    assert "raulc" in kz.evaluate_uncertainty(model, (x, y))
