@@ -51,11 +51,13 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
             or a metric is not defined. Training goes on after a warning.
             Defaults to `"warn"`.
         metrics: Sequence of the metrics to log, such as `["raulc",
-            "svhn_roc_auc"]`. Defaults to all.
+            "svhn_roc_auc"]`, or the name of one. Defaults to all.
         task: As for `keras_zigzag.evaluate_uncertainty`, as are the
             following.
         score: `"uncertainty"`, `"entropy"` or a callable.
-        output: Key or index of one output, of a model with several.
+        output: Key or index of one output, of a model with several. It is
+            part of the names in the logs then, `val_<output>_raulc`, so that
+            each output can have a callback of its own.
         from_logits: Boolean. Whether predictions are logits.
         batch_size: Integer, for arrays. Defaults to `32`.
         nan_policy: `"raise"` or `"worst"`. Defaults to `"raise"`.
@@ -86,7 +88,7 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         ood_data: Any = None,
         frequency: int = 1,
         on_error: str = "warn",
-        metrics: Sequence[str] | None = None,
+        metrics: Sequence[str] | str | None = None,
         task: str | None = None,
         score: Score = None,
         output: Any = None,
@@ -102,6 +104,8 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
             )
         self.frequency = checked_count("frequency", frequency)
         self.on_error = on_error
+        if isinstance(metrics, str):
+            metrics = [metrics]
         self.metrics = None if metrics is None else list(metrics)
         self.nan_policy = nan_policy
         self.report: UncertaintyReport | None = None
@@ -160,7 +164,16 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         self._tell_of_missing(
             {name: report.missing[name] for name in names if name not in report}
         )
-        return {f"val_{name}": report[name] for name in names if name in report}
+        return {
+            f"{self._prefix}{name}": report[name]
+            for name in names
+            if name in report
+        }
+
+    @property
+    def _prefix(self) -> str:
+        output = self._evaluation.output
+        return "val_" if output is None else f"val_{output}_"
 
     def _tell_of_missing(self, missing: dict[str, str]) -> None:
         """Raises, or warns of each metric once."""
@@ -171,7 +184,9 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         }
         if not new:
             return
-        listed = " ".join(f"val_{name}: {why}" for name, why in new.items())
+        listed = " ".join(
+            f"{self._prefix}{name}: {why}" for name, why in new.items()
+        )
         message = f"Not in the logs where it is not defined: {listed}"
         if self.on_error == "raise":
             raise ValueError(message)

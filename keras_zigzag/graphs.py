@@ -217,3 +217,12 @@ def check_known_shape(base: Any) -> None:
             "`keras.Input(shape)`, or call it on a batch first. "
             f"Received: the unbuilt Sequential model {base.name!r}."
         )
+    inputs = getattr(base, "inputs", None) or []
+    sparse = [one.name for one in inputs if one.sparse]
+    if sparse:
+        raise ValueError(
+            "Sparse inputs have no rows that could be taken a second time. "
+            f"Received: the base model {base.name!r} with the sparse inputs "
+            f"{sparse}. Give it dense ones, and make the data dense, as with "
+            "`tf.sparse.to_dense` in `map`."
+        )

@@ -3,6 +3,7 @@
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 Tensor = Any
@@ -221,9 +222,29 @@ def nearest(prior: Tensor, size: Any, axis: int) -> Tensor:
     given = prior.shape[axis]
     if given == 1 or (given is not None and given == size):
         return prior
-    given = ops.shape(prior)[axis]
-    places = ops.arange(size, dtype="int32")
-    return ops.take(prior, places * given // size, axis=axis)
+    places = nearest_places(ops.shape(prior)[axis], size)
+    return ops.take(prior, places, axis=axis)
+
+
+def nearest_places(given: Any, size: Any) -> Tensor:
+    """For each of `size` places that of `given` ones which is nearest.
+
+    Args:
+        given: Integer or scalar tensor.
+        size: Likewise.
+    """
+    # The products may be too large for an int32.
+    if isinstance(given, int) and isinstance(size, int):
+        places = np.arange(size, dtype="int64") * given // size
+        return ops.convert_to_tensor(places.astype("int32"))
+    # JAX has no int64, and knows all sizes but in what it exports.
+    dtype = "int32" if keras.backend.backend() == "jax" else "int64"
+    given, size = (
+        ops.cast(one, dtype) if ops.is_tensor(one) else one
+        for one in (given, size)
+    )
+    places = ops.arange(size, dtype=dtype)
+    return ops.cast(places * given // size, "int32")
 
 
 def split_axis(tensor: Tensor, axis: int, groups: int) -> Tensor:

@@ -21,6 +21,7 @@ from keras_zigzag.metrics.inputs import (
     as_scores,
     flat,
 )
+from keras_zigzag.number_checks import is_number
 
 NUM_SEQUENCES = 10
 
@@ -210,7 +211,7 @@ def threshold_at_risk(
     >>> threshold.coverage > 0.85, threshold.bound <= 0.05
     (True, True)
     """
-    if not 0 < risk < math.inf:
+    if not is_number(risk) or risk <= 0:
         raise ValueError(
             f"`risk` must be positive and finite. Received: risk={risk!r}"
         )

@@ -9,6 +9,12 @@ from keras_zigzag.graphs import copy_layer, copy_state, sublayers
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from keras_zigzag.prior_rows import place_rows
 
+OF_MAPS_IN_TIME = (
+    keras.layers.ConvLSTM1D,
+    keras.layers.ConvLSTM2D,
+    keras.layers.ConvLSTM3D,
+)
+
 
 class WideCall(NamedTuple):
     """One call of a wide layer.
@@ -142,10 +148,15 @@ def _wrapped(layer: Any) -> Any:
 
 
 def feature_axis(layer: Any) -> int:
-    if not isinstance(layer, keras.layers.TimeDistributed):
-        layer = _wrapped(layer)
+    if isinstance(layer, keras.layers.TimeDistributed):
+        axis = feature_axis(layer.layer)
+        return axis if axis == -1 else axis + 1
+    if isinstance(layer, keras.layers.Wrapper):
+        return feature_axis(layer.layer)
     data_format = getattr(layer, "data_format", "channels_last")
-    return 1 if data_format == "channels_first" else -1
+    if data_format != "channels_first":
+        return -1
+    return 2 if isinstance(layer, OF_MAPS_IN_TIME) else 1
 
 
 def _shapes(tensors: Any) -> list[tuple]:

@@ -382,7 +382,7 @@ def nothing_widened(base: keras.Model, layer: str | None) -> str:
     reason = (
         "all layers that could take the prior are frozen"
         if base.weights and not base.trainable_weights
-        else "none of its layers mixes features"
+        else "none of its layers mixes features of floats"
     )
     return (
         f"The base model cannot be widened: {reason}. "

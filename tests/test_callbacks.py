@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import keras_zigzag as kz
+from tests.baselines import toys
 from tests.evaluation.models import compiled_classifier, ordinary, sets
 from tests.zigzag.toys import assert_same_weights, linear, value_data
 
@@ -304,3 +305,21 @@ def test_bad_arguments(kwargs, message):
 def test_bad_data_before_training():
     with pytest.raises(ValueError, match=r"\[4, 3\] samples"):
         kz.callbacks.UncertaintyEvaluation((np.ones((4, 2)), np.ones(3)))
+
+
+def test_a_callback_for_each_output():
+    base = toys.two_outputs()
+    model = kz.baselines.SingleModel.from_model(
+        base, {"kind": "classification", "size": "regression"}
+    )
+    model.compile("adam", {"kind": "sparse_categorical_crossentropy"})
+    x, y = toys.features(), {"kind": toys.labels(), "size": toys.values()}
+    callbacks = [
+        kz.callbacks.UncertaintyEvaluation((x, y), output=name, metrics=metric)
+        for name, metric in (("kind", "aurc"), ("size", "aurc"))
+    ]
+    logs = model.fit(x, y, verbose=0, callbacks=callbacks).history
+    for name, callback in zip(("kind", "size"), callbacks, strict=True):
+        expected = callback.report["aurc"]
+        assert logs[f"val_{name}_aurc"] == [pytest.approx(expected)]
+    assert "val_aurc" not in logs

@@ -168,7 +168,8 @@ def as_indices(name, values, width):
     values = np.asarray(values)
     if values.size == 0:
         return np.zeros((0, width), "int32")
-    if values.ndim != 2 or values.shape[1] != width or values.dtype.kind != "i":
+    is_integer = values.dtype.kind in "iu"
+    if values.ndim != 2 or values.shape[1] != width or not is_integer:
         raise ValueError(
             f"`{name}` must be integers of shape (count, {width}). Received: "
             f"{name} of shape {values.shape} and type {values.dtype}."

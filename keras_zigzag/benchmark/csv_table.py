@@ -52,8 +52,17 @@ def load_csv(name: str, folder: str | Path | None = None) -> Pair:
         raise ValueError(
             f"The columns of {path} must be x0, x1, … and y. Received: {header}"
         )
+    if table.shape[1:] != (len(header),) or not table.size:
+        raise ValueError(
+            f"{path} must have a number for each of its {len(header)} columns "
+            f"in each row. Received: a table of shape {table.shape}."
+        )
+    with np.errstate(over="ignore"):
+        table = table.astype("float32")
     if not np.isfinite(table).all():
-        raise ValueError(f"There are values in {path} that are not finite.")
+        raise ValueError(
+            f"There are values in {path} that are not finite, or too large "
+            "for float32."
+        )
     columns = [header.index(feature) for feature in features]
-    y = table[:, [header.index("y")]]
-    return table[:, columns].astype("float32"), y.astype("float32")
+    return table[:, columns], table[:, [header.index("y")]]

@@ -80,9 +80,10 @@ def report(
     lookup = _lookup(paper)
     page.parent.mkdir(parents=True, exist_ok=True)
     told, latex = ["# Results", *_remarks(out), NOTES.strip()], [PREAMBLE]
+    taken: set[str] = set()
     for section in parts:
         tables = list(section.tables(lookup))
-        pictures = write_pictures(section, page.parent)
+        pictures = write_pictures(section, page.parent, taken)
         told += _markdown(section, tables, pictures)
         latex += _latex(section, tables, pictures)
     page.write_text("\n\n".join(told) + "\n", encoding="utf-8")

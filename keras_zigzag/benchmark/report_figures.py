@@ -74,6 +74,8 @@ def samples_figure(
 
 def curves_figure(scores: Mapping[str, Scores], ood: str) -> "Figure":
     """ROC and precision–recall curves of all methods, of one seed."""
+    # Data may have got another set later.
+    scores = {label: one for label, one in scores.items() if ood in one.ood}
     labels = list(scores)
     figure, (roc, pr) = panels(2, 2, 2.6, -(-len(scores) // 2))
     handles = {}
@@ -224,7 +226,9 @@ def _draw_fixed(
 def _draw_reliability(ax: "Axes", label: str, scores: Scores) -> None:
     answers: dict[str, Any] = {
         "labels": scores.labels,
-        "probabilities": scores.prediction,
+        "probabilities": scores.prediction.reshape(
+            -1, scores.prediction.shape[-1]
+        ),
         "num_bins": NUM_BINS,
     }
     reliability_diagram(**answers, ax=ax)

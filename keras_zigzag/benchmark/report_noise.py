@@ -81,7 +81,12 @@ def draw(
     alike = {
         label: one for label, one in scores.items() if _same_samples(one, first)
     }
-    return [_draw(measure, first, alike) for measure in measures]
+    return [
+        _draw(measure, first, alike)
+        if not measure.ood or measure.ood in first.ood
+        else {}
+        for measure in measures
+    ]
 
 
 def _over_pairs(

@@ -41,15 +41,24 @@ class Picture:
     is_shown: bool = True
 
 
-def write_pictures(section: Section, folder: Path) -> list[Picture]:
-    """Writes all figures of a section."""
+def write_pictures(
+    section: Section, folder: Path, taken: set[str]
+) -> list[Picture]:
+    """Writes all figures of a section.
+
+    Args:
+        section: `Section`.
+        folder: Path.
+        taken: Set of the names of files that the page has already; those of
+            this section come to it.
+    """
     pictures: list[Picture] = []
     for picture, figure in _all(section):
         if figure is not None:
-            taken = {one.file for one in pictures}
             picture = dataclasses.replace(
                 picture, file=_unused(picture.file, taken)
             )
+            taken.add(picture.file)
             figure.savefig(folder / picture.file, dpi=DPI)
             pictures.append(picture)
     return pictures

@@ -21,7 +21,8 @@ class Scores:
         task: String.
         targets: Array of class indices or values.
         prediction: Array of probabilities or values.
-        uncertainty: Array of shape `(num_samples,)`.
+        uncertainty: Array of shape `(num_samples,)`, or of one number per
+            place one after the other.
         ood: Dictionary from OOD sets to uncertainties.
     """
 
@@ -34,21 +35,21 @@ class Scores:
     @property
     def loss(self) -> Array:
         """1 where the answer is wrong, or the mean absolute error."""
+        num = len(self.uncertainty)
         if self.task == "regression":
-            num = len(self.targets)
             errors = self.prediction.reshape(num, -1) - self.targets.reshape(
                 num, -1
             )
             return np.abs(errors.astype("float64")).mean(axis=-1)
-        best = self.prediction.argmax(axis=-1)
-        return (best != self.labels).astype("float64")
+        wrong = self.prediction.argmax(axis=-1).ravel() != self.labels
+        return wrong.reshape(num, -1).mean(axis=-1)
 
     @property
     def labels(self) -> Array:
-        """Class indices, from those or from one-hot targets."""
+        """Class indices of all places, from those or from one-hot targets."""
         if self.targets.shape == self.prediction.shape:
-            return self.targets.argmax(axis=-1)
-        return self.targets.reshape(len(self.targets))
+            return self.targets.argmax(axis=-1).ravel()
+        return self.targets.ravel()
 
 
 def load_scores(file: Path, task: str, is_entropy: bool = False) -> Scores:

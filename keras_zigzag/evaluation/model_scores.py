@@ -29,6 +29,7 @@ from keras_zigzag.evaluation.samples import OodScores, Samples
 from keras_zigzag.evaluation.scores import named_sets
 from keras_zigzag.host import host_arrays, model_inputs, predict_batch
 from keras_zigzag.metrics.inputs import Array, NanPolicy, as_scores
+from keras_zigzag.number_checks import checked_count
 from keras_zigzag.place_masks import PlaceMasks
 
 
@@ -120,11 +121,7 @@ class Evaluation:
         from_logits: bool | None = None,
         batch_size: int = 32,
     ):
-        if not isinstance(batch_size, int) or batch_size < 1:
-            raise ValueError(
-                "`batch_size` must be a positive integer. "
-                f"Received: batch_size={batch_size!r}"
-            )
+        batch_size = checked_count("batch_size", batch_size)
         self.id_batches = Batches(id_data, "the ID set", batch_size)
         self.ood_batches = {
             name: Batches(

@@ -10,6 +10,7 @@ import numpy as np
 from keras_zigzag.metrics.inputs import Array
 from keras_zigzag.metrics.probabilities import checked_probabilities
 from keras_zigzag.metrics.ranking import mid_ranks
+from keras_zigzag.number_checks import checked_count
 
 Norm = Literal["l1", "l2", "max"]
 Binning = Literal["width", "mass"]
@@ -165,10 +166,7 @@ def _curve(
 def bin_index(
     confidence: Array, weight: Array, num_bins: int, binning: Binning
 ) -> Array:
-    if num_bins < 1:
-        raise ValueError(
-            f"`num_bins` must be at least 1. Received: num_bins={num_bins!r}"
-        )
+    num_bins = checked_count("num_bins", num_bins)
     if binning == "width":
         index = np.ceil(confidence * num_bins) - 1
     elif binning == "mass":

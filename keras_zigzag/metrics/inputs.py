@@ -4,8 +4,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from keras_zigzag.number_checks import checked_number
+
 Array = np.ndarray
 NanPolicy = Literal["raise", "worst"]
+WEIGHTS = ("sample_weight", "id_weight", "ood_weight")
 
 
 def as_numbers(values: Any, name: str) -> Array:
@@ -127,7 +130,7 @@ def flat(**arrays: Array | None) -> list[Any]:
     """The arrays with a single axis, after a check that their shapes agree.
 
     Without it, `(N, 1)` against `(N,)` would broadcast to `(N, N)`. Samples
-    whose weight, the array of a name that ends so, is 0 are left out: they
+    whose weight, an array called one of `WEIGHTS`, is 0 are left out: they
     are not there.
 
     Args:
@@ -144,7 +147,7 @@ def flat(**arrays: Array | None) -> list[Any]:
         )
     kept: Any = slice(None)
     for name, array in arrays.items():
-        if name.endswith("weight") and array is not None and not array.all():
+        if name in WEIGHTS and array is not None and not array.all():
             kept = array.ravel() != 0
     return [
         None if array is None else array.ravel()[kept]
@@ -187,11 +190,7 @@ def error_arrays(
 
 def as_fraction(value: float, name: str) -> float:
     """A number in `(0, 1]`."""
-    if not 0 < value <= 1:
-        raise ValueError(
-            f"`{name}` must be in (0, 1]. Received: {name}={value!r}"
-        )
-    return float(value)
+    return checked_number(name, value, lambda one: 0 < one <= 1, "be in (0, 1]")
 
 
 def _from_other_kind(array: Array, name: str) -> Array:

@@ -93,7 +93,8 @@ def coverage_at_risk(
         # last good one can still be good in part.
         mean = ranking.total[last + 1] / ranking.count[last + 1]
         spare = risk * kept - totals[last]
-        kept += math.floor(spare / (mean - risk) * (1 + 1e-12))
+        # Rounding may make less than nothing of nothing to spare.
+        kept += max(math.floor(spare / (mean - risk) * (1 + 1e-12)), 0)
     return float(kept / counts[-1])
 
 

@@ -13,6 +13,7 @@ from keras_zigzag.plots.inputs import (
     check_any_finite,
     check_length,
     left_out,
+    most_probable,
 )
 from keras_zigzag.plots.palette import LINES
 
@@ -65,7 +66,12 @@ def decision_map(
     score = _on_grid(uncertainty, shape, "uncertainty")
     is_finite = np.isfinite(score)
     check_any_finite(is_finite, "uncertainty")
-    classes = None if prediction is None else _classes(prediction, shape)
+    classes = None
+    if prediction is not None:
+        classes = _classes(prediction, shape)
+        is_finite &= np.isfinite(classes)
+        score = np.where(is_finite, score, np.nan)
+        check_any_finite(is_finite, "uncertainty", "prediction")
     if points is not None:
         points = as_numbers(points, "points")
         if points.ndim != 2 or points.shape[-1] != 2:
@@ -100,7 +106,7 @@ def decision_map(
 
 
 def _draw_boundaries(ax: "Axes", x: Array, y: Array, classes: Array) -> None:
-    for index in np.unique(classes)[1:]:
+    for index in np.unique(classes[np.isfinite(classes)])[1:]:
         ax.contour(
             x, y, classes >= index, levels=[0.5], colors="white", linewidths=1.0
         )
@@ -148,7 +154,9 @@ def _classes(prediction: Any, shape: tuple[int, int]) -> Array:
     prediction = as_numbers(prediction, "prediction")
     size = shape[0] * shape[1]
     if prediction.size > size and prediction.size % size == 0:
-        prediction = prediction.reshape(size, -1).argmax(axis=-1)
+        prediction = most_probable(prediction.reshape(size, -1))
     elif prediction.size == size and prediction.dtype.kind == "f":
-        prediction = prediction.reshape(size) > 0.5
+        is_yes = (prediction > 0.5).astype("float64")
+        prediction = np.where(np.isnan(prediction), np.nan, is_yes)
+        prediction = prediction.reshape(size)
     return _on_grid(prediction, shape, "prediction")

@@ -12,7 +12,7 @@ from keras_zigzag.plots.axes import (
     uncertainty_map,
 )
 from keras_zigzag.plots.images import as_images
-from keras_zigzag.plots.inputs import check_any_finite, left_out
+from keras_zigzag.plots.inputs import check_any_finite, left_out, most_probable
 from keras_zigzag.plots.palette import (
     class_colors,
 )
@@ -63,9 +63,12 @@ def heat_map(
     """
     image = as_images(np.asarray(image)[np.newaxis], "image")[0]
     shape = image.shape[:2]
-    maps = {"prediction": _map(prediction, shape, "prediction")}
+    maps, kinds = {}, []
     if truth is not None:
-        maps = {"truth": _map(truth, shape, "truth")} | maps
+        maps["truth"], is_class = _map(truth, shape, "truth")
+        kinds.append(is_class)
+    maps["prediction"], is_class = _map(prediction, shape, "prediction")
+    kinds.append(is_class)
     score = as_numbers(uncertainty, "uncertainty").astype("float64")
     _check_shape(score, shape, "uncertainty")
     maps["uncertainty"] = score
@@ -80,9 +83,12 @@ def heat_map(
     ax = axes_for(ax, height=(WIDTH - 0.6) / num_panels * aspect + 0.3)
     ax.set_axis_off()
     _draw(ax, 0, "image", image, aspect, cmap="gray", vmin=0.0, vmax=1.0)
-    options = _options(list(maps.values()))
+    options = _options(list(maps.values()), all(kinds))
     for panel, (name, values) in enumerate(maps.items(), start=1):
         values = np.ma.masked_invalid(values)
+        if all(kinds):
+            # A label that stands for no class.
+            values = np.ma.masked_less(values, 0)
         _draw(ax, panel, name, values, aspect, **options)
     shown = _draw(
         ax,
@@ -125,14 +131,16 @@ def _draw(
     )
 
 
-def _map(values: Any, shape: tuple[int, ...], name: str) -> Array:
+def _map(values: Any, shape: tuple[int, ...], name: str) -> tuple[Array, bool]:
+    """A value for each pixel, and whether these are classes."""
     values = as_numbers(values, name)
+    is_class = values.dtype.kind in "biu"
     if values.ndim == 3 and values.shape[-1] > 1:
-        values = values.argmax(axis=-1)
+        values, is_class = most_probable(values), True
     elif values.ndim == 3:
         values = values[..., 0]
     _check_shape(values, shape, name)
-    return values
+    return values, is_class
 
 
 def _check_shape(values: Array, shape: tuple[int, ...], name: str) -> None:
@@ -143,12 +151,12 @@ def _check_shape(values: Array, shape: tuple[int, ...], name: str) -> None:
         )
 
 
-def _options(maps: list[Array]) -> dict[str, Any]:
+def _options(maps: list[Array], are_classes: bool) -> dict[str, Any]:
     """The same colours for the same class or value in all maps."""
     finite = [values[np.isfinite(values)] for values in maps]
     low = min(float(values.min()) for values in finite)
     high = max(float(values.max()) for values in finite)
-    if any(values.dtype.kind == "f" for values in maps):
+    if not are_classes:
         return {"cmap": uncertainty_map("viridis"), "vmin": low, "vmax": high}
     from matplotlib.colors import ListedColormap
 

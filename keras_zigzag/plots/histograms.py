@@ -2,6 +2,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_zigzag.number_checks import checked_count
 from keras_zigzag.plots.axes import add_legend, axes_for
 from keras_zigzag.plots.inputs import finite_samples, left_out, named
 from keras_zigzag.plots.palette import ID, OOD
@@ -55,7 +56,7 @@ def histograms(
         note = f"; {left_out(num_bad, total)}" if num_bad else ""
         values.append(finite)
         labels.append(f"{name} (n = {len(finite):,}{note})")
-    edges = np.histogram_bin_edges(np.concatenate(values), num_bins)
+    edges = _edges(np.concatenate(values), checked_count("num_bins", num_bins))
 
     ax = axes_for(ax)
     colors = [ID] * num_id + OOD * len(sets)
@@ -68,3 +69,11 @@ def histograms(
     ax.set_xlim(edges[0], edges[-1])
     add_legend(ax)
     return ax
+
+
+def _edges(values: np.ndarray, num_bins: int) -> np.ndarray:
+    low, high = float(values.min()), float(values.max())
+    # Numbers that differ by their rounding alone leave no room for bins.
+    if 0 < high - low < 1e-9 * max(abs(low), abs(high)):
+        low, high = low - 0.5 * abs(low), high + 0.5 * abs(high)
+    return np.histogram_bin_edges(values, num_bins, (low, high))

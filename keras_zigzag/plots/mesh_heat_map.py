@@ -91,6 +91,9 @@ def _draw_in_plane(
         grey = PolyCollection(vertices[triangles[is_bad]], facecolors=MISSING)
         ax.add_collection(grey)
     ax.set_aspect("equal")
+    if is_bad.all():
+        ax.autoscale_view()
+        return _colors(score)
     return ax.tripcolor(
         *vertices.T,
         triangles[~is_bad],
@@ -105,15 +108,10 @@ def _draw_in_plane(
 def _draw_in_space(
     ax: Any, vertices: Array, triangles: Array, score: Array
 ) -> Any:
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     value = np.where(np.isfinite(score), score, np.nan)[triangles].mean(axis=-1)
-    colors = ScalarMappable(
-        Normalize(**_limits(score)),
-        uncertainty_map(),
-    )
+    colors = _colors(score)
     rgba = colors.to_rgba(np.ma.masked_invalid(value))
     faces = Poly3DCollection(
         vertices[triangles],
@@ -132,6 +130,13 @@ def _draw_in_space(
     ax.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
     ax.set_box_aspect(size)
     return colors
+
+
+def _colors(score: Array) -> Any:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    return ScalarMappable(Normalize(**_limits(score)), uncertainty_map())
 
 
 def _limits(score: Array) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_zigzag.number_checks import checked_count
 from keras_zigzag.plots.axes import LINE, add_legend, axes_for
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def training_curves(
         metrics: List of names, with or without `val_`; `*` stands for
             anything, as in `"*_roc_auc"`. Defaults to `None`: the accuracy,
             rAULC, rejection ratio, Spearman's correlation and ROC-AUCs that
-            there are, else everything that starts with `val_`.
+            there are, else everything that starts with `val_`, without what
+            was undefined after some epochs.
         frequency: Integer. Every how many epochs the callback, or Keras's
             `validation_freq`, has measured. Defaults to `1`.
         ax: Matplotlib axes. Defaults to `None`: new ones, in a figure of
@@ -57,6 +59,16 @@ def training_curves(
     logs = _logs(history)
     chosen = _chosen(logs, metrics)
     num_epochs = max(map(len, logs.values()))
+    frequency = checked_count("frequency", frequency)
+    if metrics is None:
+        # A metric that was undefined after some epochs has no numbers there,
+        # and nobody knows which they are.
+        fitting = [
+            name
+            for name in chosen
+            if len(logs[name]) in (num_epochs, num_epochs // frequency)
+        ]
+        chosen = fitting or chosen
     curves = {
         name: _curve(name, logs[name], num_epochs, frequency) for name in chosen
     }
@@ -129,7 +141,8 @@ def _curve(
     if len(values) != num_epochs // frequency:
         raise ValueError(
             f"`{name}` has not a number for every epoch. Say how often it was "
-            "measured, `frequency=`. Received: "
+            "measured, `frequency=`, or leave it out if it was not defined "
+            "after some of them. Received: "
             f"frequency={frequency}, {len(values)} numbers in a history of "
             f"{num_epochs} epochs."
         )

@@ -38,3 +38,24 @@ def test_csv_of_other_columns_or_values(uci):
     (uci / "gap.csv").write_text("x0,y\n1,nan\n")
     with pytest.raises(ValueError, match="not finite"):
         csv_table.load_csv("gap")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x0,x1,y\n1,2,3,4\n5,6,7,8\n", r"of its 3 columns.*\(2, 4\)"),
+        ("x0,x1,y\n1,2\n", r"of its 3 columns.*\(1, 2\)"),
+        ("x0,y\n1,1e39\n", "too large for float32"),
+    ],
+)
+def test_csv_whose_rows_are_not_those_of_the_header(uci, text, message):
+    (uci / "odd.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        csv_table.load_csv("odd")
+
+
+@pytest.mark.filterwarnings("ignore:loadtxt. input contained no data")
+def test_csv_without_rows(uci):
+    (uci / "odd.csv").write_text("x0,y\n")
+    with pytest.raises(ValueError, match="a number for each of its 2 columns"):
+        csv_table.load_csv("odd")

@@ -1,6 +1,7 @@
 """The whole page, on results and scores that the test writes."""
 
 import re
+import shutil
 
 import keras
 import numpy as np
@@ -269,3 +270,54 @@ def test_remarks_open_the_page(tmp_path):
     (tmp_path / "remarks.md").write_text("No GPU was at hand.\n")
     told = report(tmp_path).read_text()
     assert told.startswith("# Results\n\nNo GPU was at hand.\n")
+
+
+def test_sections_have_pictures_of_their_own(tmp_path):
+    lines = [
+        classification_run(tmp_path, name, 0) | {"protocol": protocol}
+        for protocol in ("my set", "my-set")
+        for name in ("ZigZagModel", "SingleModel")
+    ]
+    for protocol in ("my set", "my-set"):
+        scores = tmp_path / "scores"
+        shutil.copytree(scores / "blobs", scores / protocol)
+    write(tmp_path, lines)
+    text = report(tmp_path).read_text()
+    shown = re.findall(r"\]\(([^)]*png)\)", text)
+    assert len(shown) == len(set(shown)) > 1
+    for name in shown:
+        assert (tmp_path / "report" / name).exists()
+
+
+def test_an_ood_set_that_one_method_lacks(tmp_path):
+    lines = [
+        classification_run(tmp_path, name, 0)
+        for name in ("ZigZagModel", "SingleModel", "MCDropout")
+    ]
+    for missing in ("ZigZagModel", "MCDropout"):
+        path = tmp_path / "scores" / "blobs" / f"{missing}-0.npz"
+        with np.load(path) as arrays:
+            kept = {k: v for k, v in arrays.items() if "ood_" not in k}
+            every = dict(arrays)
+        np.savez(path, **kept)
+        write(tmp_path / missing, lines)
+        (tmp_path / missing / "scores").symlink_to(tmp_path / "scores")
+        assert report(tmp_path / missing).exists()
+        np.savez(path, **every)
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 4, 4)])
+def test_losses_of_places(shape):
+    rng = np.random.default_rng(0)
+    targets, p = rng.integers(3, size=shape), rng.random((*shape, 3))
+    given = {"task": "classification", "prediction": p, "ood": {}}
+    wrong = (p.argmax(-1) != targets).astype("float64")
+    each = Scores(targets=targets, uncertainty=np.zeros(targets.size), **given)
+    np.testing.assert_array_equal(each.loss, wrong.ravel())
+    one_hot = Scores(
+        targets=np.eye(3)[targets], uncertainty=np.zeros(targets.size), **given
+    )
+    np.testing.assert_array_equal(one_hot.loss, wrong.ravel())
+    by_sample = Scores(targets=targets, uncertainty=np.zeros(6), **given)
+    expected = wrong.reshape(6, -1).mean(axis=-1)
+    np.testing.assert_allclose(by_sample.loss, expected)

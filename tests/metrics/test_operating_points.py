@@ -20,6 +20,17 @@ def test_risk_at_coverage(case, num_kept):
         )
 
 
+@pytest.mark.parametrize("size", [7, 29, 100, 291])
+def test_a_risk_that_is_met_exactly(size):
+    for num_wrong in range(1, size):
+        loss = np.ones(size + 1)
+        loss[: size - num_wrong] = 0.0
+        found = metrics.coverage_at_risk(
+            loss, np.arange(size + 1), num_wrong / size
+        )
+        assert found == approx(size / (size + 1))
+
+
 @given(cases.losses(), st.integers(-1, 10).map(lambda n: n / 4))
 def test_coverage_at_risk(case, risk):
     loss, score = case

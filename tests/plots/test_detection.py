@@ -90,6 +90,9 @@ class TestHistograms:
         assert ax.get_yscale() == "linear"
 
     def test_says_what_is_left_out(self):
+        ax = plots.histograms([0.0, 1.0], {"light_weight": [0.0, 0.0, 1.0]})
+        assert labels(ax)[1] == "light_weight (n = 3)"
+        plots.histograms([1.0, 1.0 + 3e-16])
         ax = plots.histograms([0.1, np.nan, np.inf, 0.3], [0.2])
         assert labels(ax)[0] == "ID (n = 2; 2 of 4 not finite, left out)"
         assert self.heights(ax)[0].values.sum() == 1.0

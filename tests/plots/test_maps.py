@@ -27,6 +27,17 @@ class TestDecisionMap:
         note = ax.get_title(loc="right")
         assert note == "grey: 1 of 30 not finite, left out"
 
+    @pytest.mark.parametrize("shape", [(30, 2), (30,)])
+    def test_no_answer_is_no_class(self, shape, rendered):
+        prediction = np.zeros(shape)
+        prediction[7] = np.nan
+        ax = plots.decision_map(
+            self.X, self.Y, self.SCORE, prediction=prediction
+        )
+        assert rendered(ax).collections[0].get_array().mask.sum() == 1
+        note = ax.get_title(loc="right")
+        assert note == "grey: 1 of 30 not finite, left out"
+
     def test_points_by_class(self, rendered):
         points = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
         ax = plots.decision_map(
@@ -99,6 +110,22 @@ class TestHeatMap:
         ax = plots.heat_map(self.IMAGE, p, self.IMAGE)
         np.testing.assert_array_equal(self.arrays(ax)[1], self.CLASSES)
 
+    def test_no_answer_and_no_label_are_no_class(self, rendered):
+        p = np.zeros((4, 4, 3))
+        p[..., 1] = 1
+        p[0, 0] = np.nan
+        truth = np.ones((4, 4), int)
+        truth[1, 1] = -1
+        ax = plots.heat_map(np.zeros((4, 4)), p, np.ones((4, 4)), truth)
+        _, label, answer, _ = rendered(ax).images
+        for image, place in ((label, (1, 1)), (answer, (0, 0))):
+            shown = image.get_array()
+            assert shown.mask.sum() == 1 and shown.mask[place]
+            assert (shown.compressed() == 1).all()
+        assert label.get_clim() == (-0.5, 1.5)
+        note = ax.get_title(loc="right")
+        assert note == "grey: 1 of 16 not finite, left out"
+
     def test_values_of_a_regression(self, rendered):
         ax = plots.heat_map(
             self.IMAGE, self.IMAGE[..., np.newaxis] * 7, self.IMAGE
@@ -160,6 +187,11 @@ class TestMeshHeatMap:
         rgba = ax.collections[0].get_facecolor()
         grey = int(MISSING[1:3], 16) / 255
         assert np.isclose(rgba[:, :3], grey).all(axis=-1).sum() == 1
+
+    def test_no_triangle_with_three_values(self, rendered):
+        score = [np.nan, 1.0, 1.0, 2.0]
+        ax = plots.mesh_heat_map(SQUARE, TRIANGLES[:1], score)
+        assert rendered(ax).get_title(loc="right").startswith("grey: 1 of 4")
 
     def test_the_axes_must_have_as_many_dimensions(self):
         figure = plt.figure()

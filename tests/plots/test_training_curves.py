@@ -54,7 +54,7 @@ def test_every_second_epoch():
     history = {"loss": [1.0] * 5, "val_raulc": [0.1, 0.2]}
     ax = plots.training_curves(history, frequency=2)
     np.testing.assert_array_equal(line(ax, "raulc"), [[2, 4], [0.1, 0.2]])
-    with pytest.raises(ValueError, match="`frequency=`. Received"):
+    with pytest.raises(ValueError, match="`frequency=`, or leave it out"):
         plots.training_curves(history)
     with pytest.raises(ValueError, match="frequency=3"):
         plots.training_curves(history, frequency=3)
@@ -71,3 +71,12 @@ def test_no_such_metric():
         plots.training_curves(HISTORY, metrics=["aurc"])
     with pytest.raises(ValueError, match="Received: \\['loss'\\]"):
         plots.training_curves({"loss": [1.0]})
+
+
+def test_what_was_not_defined_after_some_epochs_is_left_out():
+    history = HISTORY | {"val_raulc": [0.1, 0.2]}
+    assert labels(plots.training_curves(history)) == ["svhn roc auc"]
+    with pytest.raises(ValueError, match="not defined after some of them"):
+        plots.training_curves(history, metrics="raulc")
+    with pytest.raises(ValueError, match="frequency=0"):
+        plots.training_curves(HISTORY, frequency=0)

@@ -184,3 +184,55 @@ def test_own_weights_that_start_otherwise():
     base = keras.Sequential([keras.Input((6,)), layer, layers.Dense(3)])
     layer.norm.moving_mean.assign(np.arange(8.0))
     check_widening(base, floats(5, 6), integers(3, 5))
+
+
+@keras.saving.register_keras_serializable("tests")
+class Gated(layers.Layer):
+    """Reads features and their squares; shut at first, or by its bias."""
+
+    def __init__(self, gate=0.0, bias=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.start = gate, bias
+
+    def build(self, shape):
+        constant = keras.initializers.Constant
+        gate, bias = self.start
+        self.kernel = self.add_weight(shape=(2 * shape[-1], 5), name="kernel")
+        self.gate = self.add_weight(
+            shape=(5,), initializer=constant(gate), name="gate"
+        )
+        self.bias = self.add_weight(
+            shape=(5,), initializer=constant(bias), name="bias"
+        )
+
+    def call(self, inputs):
+        both = ops.concatenate([inputs, inputs**2], -1)
+        return self.gate * ops.relu(ops.matmul(both, self.kernel) + self.bias)
+
+    def compute_output_shape(self, shape):
+        return (*shape[:-1], 5)
+
+    def get_config(self):
+        gate, bias = self.start
+        return super().get_config() | {"gate": gate, "bias": bias}
+
+
+@pytest.mark.parametrize("gate, bias", [(0.0, 0.0), (1.0, -60.0)])
+def test_a_layer_that_lets_nothing_through_at_first(gate, bias):
+    inputs = keras.Input((4,))
+    base = keras.Model(inputs, Gated(gate, bias, name="gated")(inputs))
+    prior = kz.priors.ValuePrior(mean=np.zeros(5), variance=np.ones(5))
+    widened = kz.widen_model(base, prior)
+    gated = base.get_layer("gated")
+    gated.gate.assign(np.ones(5))
+    for layer in widened.layers:
+        if isinstance(layer, Gated):
+            layer.gate.assign(np.ones(5))
+    x = 1e3 * floats(50, 4)
+    for given in (0.0, 1.0):
+        found = widened([x, np.full((50, 6), given, "float32")])
+        expected = ops.convert_to_numpy(base(x))
+        assert np.ptp(expected) > 0
+        np.testing.assert_allclose(
+            ops.convert_to_numpy(found), expected, rtol=1e-4, atol=1e-2
+        )

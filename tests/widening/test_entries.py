@@ -3,9 +3,14 @@
 import keras
 import numpy as np
 import pytest
+from keras import ops
 
 import keras_zigzag as kz
-from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
+from keras_zigzag.prior_layers import (
+    AddPrior,
+    ConcatenatePrior,
+    nearest_places,
+)
 from tests.widening.checker import check_widening
 from tests.widening.data import floats, integers
 
@@ -219,3 +224,60 @@ def test_data_set_that_knows_no_length():
     values = kz.priors.ValuePrior()
     with pytest.raises(ValueError, match="must have an end"):
         values.adapt(Endless())
+
+
+# TensorFlow on a CPU has no such convolutions.
+@pytest.mark.backend("jax", "torch")
+def test_channels_first_of_maps_in_time():
+    inputs = keras.Input((4, 3, 6, 7))
+    for layer, kernel in (
+        (
+            layers.ConvLSTM2D(
+                5, 3, data_format="channels_first", padding="same", name="maps"
+            ),
+            (3, 3, 3 + 4, 20),
+        ),
+        (
+            layers.TimeDistributed(
+                layers.Conv2D(5, 3, data_format="channels_first"), name="maps"
+            ),
+            (3, 3, 3 + 4, 5),
+        ),
+    ):
+        x = layers.Flatten()(layer(inputs))
+        base = keras.Model(inputs, layers.Dense(3, activation="softmax")(x))
+        widened = kz.widen_model(base, "one_hot")
+        assert widened.get_layer("maps").weights[0].shape == kernel
+
+
+def test_sparse_inputs():
+    inputs = keras.Input((4,), sparse=True, name="words")
+    base = keras.Model(inputs, layers.Dense(3, activation="softmax")(inputs))
+    for kind in (kz.ZigZagModel, kz.baselines.SingleModel):
+        with pytest.raises(ValueError, match="sparse inputs .'words'"):
+            kind.from_model(base, task="classification")
+
+
+def test_the_nearest_of_many_places():
+    # 160,000 times 80,000 is too large for an int32.
+    for given, size in ((50_000, 50_000), (80_000, 160_000), (3, 7)):
+        expected = np.arange(size) * given // size
+        found = ops.convert_to_numpy(nearest_places(given, size))
+        np.testing.assert_array_equal(found, expected)
+        if keras.backend.backend() == "jax":
+            continue
+        given = ops.convert_to_tensor(np.array(given, "int32"))
+        found = ops.convert_to_numpy(nearest_places(given, size))
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_prior_for_each_of_many_nodes_of_an_open_number():
+    nodes = keras.Input((None, 1))
+    prior = keras.Input((None, 2))
+    network = keras.Model([nodes, prior], ConcatenatePrior()([nodes, prior]))
+    x = np.zeros((1, 50_000, 1), "float32")
+    given = np.arange(100_000, dtype="float32").reshape(1, 50_000, 2)
+    found = network.predict([x, given], verbose=0)
+    np.testing.assert_array_equal(found[..., 1:], given)
+    found = network.predict([x[:, :49_000], given[:, :49_000]], verbose=0)
+    np.testing.assert_array_equal(found[..., 1:], given[:, :49_000])

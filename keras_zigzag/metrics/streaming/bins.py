@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_zigzag.metrics.inputs import Array
 from keras_zigzag.metrics.streaming.float_bits import bits_of
+from keras_zigzag.number_checks import is_integer
 
 SIGN_BIT = 1 << 31
 
@@ -30,7 +31,7 @@ class FloatBins:
 
     def __post_init__(self) -> None:
         count = self.num_bins
-        if not (isinstance(count, int) and count in _POWERS):
+        if not (is_integer(count) and count in _POWERS):
             raise ValueError(
                 "`num_bins` must be a power of two from 2**10 to 2**24 where "
                 "`score_range` is None, one bin for each value of a short "
