@@ -175,19 +175,34 @@ class UncertaintyModel(keras.Model):
             `(batch_size,)`, or `(batch_size, ...)` for dense outputs, unless
             there is an `aggregate`.
         """
-        inputs = keras.tree.map_structure(
-            lambda leaf: None if leaf is None else ops.convert_to_tensor(leaf),
-            inputs,
-        )
-        prediction, uncertainty = self.estimate(inputs)
-        bad = any_not_finite(inputs)
+        inputs = as_tensors(inputs)
+        return self.answer(*self.estimate(inputs), inputs)
+
+    def answer(
+        self, prediction: Any, uncertainty: Any, inputs: Any = None
+    ) -> dict[str, Any]:
+        """The dictionary of `predict`, of what `estimate` has found.
+
+        Uncertainties that are not known, by the inputs, the prediction or
+        the masks, are NaN, and places have their aggregate.
+
+        Args:
+            prediction: Outputs.
+            uncertainty: One number per sample or place of each output.
+            inputs: Inputs that they are of. Defaults to `None`: all inputs
+                are finite, and all places are there.
+        """
+        bad = None
+        answers = keras.tree.flatten(prediction)
+        masks: list[Tensor | None] = [None for _ in answers]
+        if inputs is not None:
+            inputs = as_tensors(inputs)
+            bad = any_not_finite(inputs)
+            masks = self._masks(inputs, prediction)
         scores = [
             self._marked(unknown_where(bad, score), answer, mask)
             for score, answer, mask in zip(
-                keras.tree.flatten(uncertainty),
-                keras.tree.flatten(prediction),
-                self._masks(inputs, prediction),
-                strict=True,
+                keras.tree.flatten(uncertainty), answers, masks, strict=True
             )
         ]
         return {
@@ -395,3 +410,10 @@ class UncertaintyModel(keras.Model):
             for variable in self.non_trainable_variables
         ]
         return result, [(trainable, non_trainable, *rest)]
+
+
+def as_tensors(structure: Any) -> Any:
+    return keras.tree.map_structure(
+        lambda leaf: None if leaf is None else ops.convert_to_tensor(leaf),
+        structure,
+    )

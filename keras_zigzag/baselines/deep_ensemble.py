@@ -256,7 +256,7 @@ class DeepEnsemble(AnsweringModel):
             [self._outputs(each, inputs, False) for each in self.members]
         )
 
-    def combine(self, samples: Any) -> dict[str, Any]:
+    def combine(self, samples: Any, inputs: Any = None) -> dict[str, Any]:
         """Prediction and uncertainty of some of the samples.
 
         What fewer samples would have said, without asking again.
@@ -264,9 +264,13 @@ class DeepEnsemble(AnsweringModel):
         Args:
             samples: Structure of tensors of shape `(num_samples, batch_size,
                 ...)`, as `samples` returns, with any number of samples.
+            inputs: Inputs that they are the answers to: where these are not
+                finite, and where no place is, the uncertainty is NaN.
+                Defaults to `None`: they are, and all places are there.
 
         Returns:
-            Dictionary with `"prediction"` and `"uncertainty"`.
+            Dictionary with `"prediction"` and `"uncertainty"`, as `predict`
+            gives it.
 
         Raises:
             ValueError: If the score is a spread and there is one sample.
@@ -279,7 +283,7 @@ class DeepEnsemble(AnsweringModel):
         >>> sorted(ensemble.combine(samples[:2]))
         ['prediction', 'uncertainty']
         """
-        return self._mixture.combined(samples)
+        return self.answer(*self._mixture.combined(samples), inputs)
 
     def training_batch(
         self, x: Any, y: Any, sample_weight: Any = None

@@ -71,7 +71,7 @@ class Mixture:
             [self._score(*entry) for entry in self._leaves(samples)]
         )
 
-    def combined(self, samples: Any) -> dict[str, Any]:
+    def combined(self, samples: Any) -> tuple[Any, Any]:
         """Prediction and uncertainty of any number of answers.
 
         Args:
@@ -83,10 +83,7 @@ class Mixture:
         size = keras.tree.flatten(samples)[0].shape[0]
         some = Mixture(self.answers, self.score, size)
         prediction = prediction_of(some.outputs(samples))
-        return {
-            "prediction": prediction,
-            "uncertainty": some.uncertainty(samples),
-        }
+        return prediction, some.uncertainty(samples)
 
     def _leaves(self, samples: Any) -> list[tuple[int, Tensor, Any]]:
         """Index, answers and variances of each output."""

@@ -58,7 +58,7 @@ class SampledModel(NetworkModel):
         """All answers, in tensors of shape `(num_samples, batch_size, ...)`."""
         return self._apart(self.network(inputs, training=False))
 
-    def combine(self, samples: Any) -> dict[str, Any]:
+    def combine(self, samples: Any, inputs: Any = None) -> dict[str, Any]:
         """Prediction and uncertainty of some of the samples.
 
         What fewer samples would have said, without asking again.
@@ -66,9 +66,13 @@ class SampledModel(NetworkModel):
         Args:
             samples: Structure of tensors of shape `(num_samples, batch_size,
                 ...)`, as `samples` returns, with any number of samples.
+            inputs: Inputs that they are the answers to: where these are not
+                finite, and where no place is, the uncertainty is NaN.
+                Defaults to `None`: they are, and all places are there.
 
         Returns:
-            Dictionary with `"prediction"` and `"uncertainty"`.
+            Dictionary with `"prediction"` and `"uncertainty"`, as `predict`
+            gives it.
 
         Raises:
             ValueError: If the score is a spread and there is one sample.
@@ -81,7 +85,7 @@ class SampledModel(NetworkModel):
         >>> sorted(model.combine(samples[:2]))
         ['prediction', 'uncertainty']
         """
-        return self._mixture.combined(samples)
+        return self.answer(*self._mixture.combined(samples), inputs)
 
     def _apart(self, outputs: Any) -> Any:
         return keras.tree.map_structure(

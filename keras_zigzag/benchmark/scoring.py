@@ -142,7 +142,7 @@ class _Reader:
         found = {f"samples_{index}": leaf for index, leaf in enumerate(leaves)}
         for number in range(1, leaves[0].shape[1] + 1):
             try:
-                part = self._of_first(samples, number)
+                part = self._of_first(samples, number, x)
             except ValueError:
                 # A spread of one sample.
                 continue
@@ -150,14 +150,14 @@ class _Reader:
         # The last part is of all samples.
         return found | self._with_entropy(part)
 
-    def _of_first(self, samples: Any, number: int) -> Scores:
+    def _of_first(self, samples: Any, number: int, x: Any) -> Scores:
         some = keras.tree.map_structure(
             lambda leaf: ops.moveaxis(
                 ops.convert_to_tensor(leaf[:, :number]), 1, 0
             ),
             samples,
         )
-        return host_arrays(self.model.combine(some))
+        return host_arrays(self.model.combine(some, x))
 
     def _with_entropy(self, outputs: Any) -> Scores:
         found = dict(host_arrays(outputs))

@@ -3,9 +3,12 @@
 import keras
 import numpy as np
 import pytest
+from keras import ops
 
 import keras_zigzag as kz
 from keras_zigzag import baselines
+from keras_zigzag.benchmark import Data
+from keras_zigzag.benchmark.scoring import scores_of
 from tests import graphs
 from tests.baselines import toys
 from tests.helpers import assert_config_round_trip
@@ -40,6 +43,7 @@ METHODS = {
     "masksembles": of(baselines.Masksembles, num_masks=3, layers=1, seed=0),
     "variance_propagation": of(baselines.VariancePropagation, layers=1),
 }
+SAMPLED = ("mc_dropout", "deep_ensemble", "batch_ensemble", "masksembles")
 OWN_LOSS = ("single_model", "deep_ensemble", "evidential")
 NETWORKS = {
     "graph": (graphs.graph_network, graphs.graph_values),
@@ -154,3 +158,27 @@ def test_options_are_named_where_one_is_unknown():
         kz.ZigZagModel.from_model(
             graphs.node_network(), "regression", aggregate=3
         )
+
+
+@pytest.mark.parametrize("aggregate", [None, "mean", "max"])
+@pytest.mark.parametrize("name", SAMPLED)
+def test_the_samples_together_say_what_the_model_says(name, aggregate):
+    data = graphs.graphs()
+    data["features"][1, 0, 0] = np.nan
+    base = toys.randomise(graphs.node_network())
+    model = METHODS[name](base, aggregate=aggregate)
+    inputs = {key: ops.convert_to_tensor(one) for key, one in data.items()}
+    expected = model.predict(data, verbose=0)
+    found = model.combine(model.samples(inputs), data)
+    for key, values in expected.items():
+        np.testing.assert_allclose(
+            ops.convert_to_numpy(found[key]), values, rtol=1e-4, atol=1e-6
+        )
+    assert np.isnan(expected["uncertainty"]).any()
+    data = Data(
+        (data, None), (data, None), (data, graphs.node_values(data)), {}
+    )
+    scores = scores_of(model, data, "regression", batch_size=4)
+    np.testing.assert_allclose(
+        scores["id_uncertainty"], expected["uncertainty"], rtol=1e-4, atol=1e-6
+    )
