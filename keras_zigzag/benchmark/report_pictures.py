@@ -42,7 +42,7 @@ class Picture:
 
 
 def write_pictures(
-    section: Section, folder: Path, taken: set[str]
+    section: Section, folder: Path, taken: set[str] | None = None
 ) -> list[Picture]:
     """Writes all figures of a section.
 
@@ -50,8 +50,9 @@ def write_pictures(
         section: `Section`.
         folder: Path.
         taken: Set of the names of files that the page has already; those of
-            this section come to it.
+            this section come to it. Defaults to `None`, for none.
     """
+    taken = set() if taken is None else taken
     pictures: list[Picture] = []
     for picture, figure in _all(section):
         if figure is not None:

@@ -364,7 +364,6 @@ def test_masked_places_have_no_labels():
         labels = np.where(mask, y, unseen)
         assert model.calibrate([x, mask], labels) == expected
     # Without a change of the network it is that of `fit`.
-    model.network.trainable = False
     model.compile(keras.optimizers.SGD(0.0), CROSSENTROPY)
     model.temperatures.assign([1.0])
     data = [x, mask], labels
