@@ -16,7 +16,7 @@ from keras_zigzag.benchmark.report_panels import (
     shared_labels,
     style,
 )
-from keras_zigzag.benchmark.report_rows import Row
+from keras_zigzag.benchmark.report_rows import ENTROPY, Row
 from keras_zigzag.benchmark.report_run import ZIGZAG
 from keras_zigzag.benchmark.report_scores import Scores
 from keras_zigzag.benchmark.report_tables import at_samples
@@ -54,8 +54,7 @@ def samples_figure(
     sampling = [row for row in drawn if row.is_main and _numbers(row)]
     if not sampling:
         return None
-    # Of ZigZag the entropy too: it is the score to beat.
-    fixed = [row for row in drawn if row.class_name in (SINGLE, ZIGZAG)]
+    fixed = _references(drawn)
     num = len(measures)
     legend_lines = -(-(len(sampling) + len(fixed)) // 4)
     figure, axes = panels(num, min(num, 2), 2.4, legend_lines)
@@ -181,6 +180,19 @@ def cost_figure(rows: Sequence[Row], measure: Measure) -> "Figure | None":
         return None
     add_shared_legend(figure, handles)
     return figure
+
+
+def _references(rows: Sequence[Row]) -> list[Row]:
+    """ZigZag and the single model, of several settings the first.
+
+    Of ZigZag the entropy too: it is the score to beat.
+    """
+    first: dict[str, str] = {}
+    for row in rows:
+        if row.class_name in (SINGLE, ZIGZAG):
+            first.setdefault(row.class_name, row.label.split(ENTROPY)[0])
+    labels = first.values()
+    return [row for row in rows if row.label.split(ENTROPY)[0] in labels]
 
 
 def _has_any(row: Row, measures: Sequence[Measure]) -> bool:

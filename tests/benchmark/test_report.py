@@ -249,6 +249,18 @@ def test_samples_figure_draws_what_the_lines_say(tmp_path):
     ]
 
 
+def test_samples_figure_has_one_setting_for_comparison(tmp_path):
+    labels = ["ZigZagModel", "ZigZag, l1", "SingleModel", "DeepEnsemble"]
+    lines = _figure_lines(labels)
+    lines[1]["class"] = "ZigZagModel"
+    write(tmp_path, lines)
+    (section,) = sections(load_results(tmp_path), tmp_path)
+    (legend,) = samples_figure(section.rows, section.detections).legends
+    told = [text.get_text() for text in legend.get_texts()]
+    expected = "DeepEnsemble", *labels[::2], "ZigZagModel, entropy of y0"
+    assert sorted(told) == sorted(expected)
+
+
 def test_samples_figure_leaves_out_what_failed(tmp_path):
     labels = ["ZigZagModel", "SingleModel", "MCDropout", "DeepEnsemble"]
     ours, single, dropout, ensemble = _figure_lines(labels)
