@@ -126,7 +126,7 @@ def is_array(data: Any) -> bool:
     )
 
 
-def is_number(data: Any) -> bool:
+def is_scalar(data: Any) -> bool:
     """Whether this is a single number, of Python or of NumPy."""
     return isinstance(data, (int, float, np.generic))
 
@@ -173,7 +173,7 @@ def _check_batch(check: Callable[[Any], None], batch: Any) -> None:
     # The batches of a distributed data set are spread over devices, and not
     # for us to read.
     elif all(
-        is_array(leaf) or is_number(leaf) or isinstance(leaf, str)
+        is_array(leaf) or is_scalar(leaf) or isinstance(leaf, str)
         for leaf in keras.tree.flatten(targets)
     ):
         check(_as_arrays(targets))

@@ -10,7 +10,7 @@ from keras_zigzag.checks import (
     checked_validation,
     is_array,
     is_data,
-    is_number,
+    is_scalar,
 )
 
 X, Y = np.arange(12.0).reshape(6, 2), np.arange(6)
@@ -167,7 +167,7 @@ def test_is_data():
 
 def test_a_number_is_no_array():
     for one in (np.int64(3), np.float32(0.5), np.bool_(True), 2, 0.5):
-        assert is_number(one) and not is_array(one)
+        assert is_scalar(one) and not is_array(one)
     assert not is_data(list(Y)) and is_data([X, Y])
     # A list of NumPy's numbers, as `list(y)` gives it.
     seen, _ = seen_by(X, list(Y))

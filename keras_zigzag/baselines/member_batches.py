@@ -12,7 +12,7 @@ from keras_zigzag.checks import (
     check_same_size,
     is_array,
     is_data,
-    is_number,
+    is_scalar,
 )
 
 
@@ -159,7 +159,7 @@ def in_orders(
 def _as_written_out(part: Any) -> Any:
     """An array for a list of numbers; anything else as it is."""
     leaves = keras.tree.flatten(part)
-    return as_array(part) if all(map(is_number, leaves)) else part
+    return as_array(part) if all(map(is_scalar, leaves)) else part
 
 
 def _weights_of_classes(y: Any, weights: dict[int, float]) -> np.ndarray:

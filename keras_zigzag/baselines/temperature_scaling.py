@@ -197,10 +197,10 @@ class TemperatureScaling(NetworkModel):
             masks = host_arrays(self.place_masks(model_inputs(inputs)))
             weights = one_per_output(weight, self.answers, "sample_weight")
             for index, part in enumerate(parts):
-                rows = self._rows(
+                *rows, counts = self._rows(
                     index, logits[index], flat[index], weights[index]
                 )
-                part.append(_without_places(*rows, masks[index]))
+                part.append((*rows, _where_there(counts, masks[index])))
         if not parts[0]:
             raise ValueError(
                 "There are no samples. Received: a data set without batches, "
@@ -312,18 +312,12 @@ def _fitted(parts: list[tuple]) -> float:
     return best_temperature(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _without_places(
-    logits: np.ndarray,
-    wanted: np.ndarray,
-    weights: np.ndarray,
-    mask: np.ndarray | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows with no weight where the mask says that there is no place."""
-    if mask is not None:
-        # Several labels of a place are rows one after the other.
-        mask = np.repeat(mask.ravel(), weights.size // mask.size)
-        weights = weights * mask
-    return logits, wanted, weights
+def _where_there(weights: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
+    """The weights, 0 where the mask says that there is no place."""
+    if mask is None:
+        return weights
+    # Several labels of a place are rows one after the other.
+    return weights * np.repeat(mask.ravel(), weights.size // mask.size)
 
 
 def _spread(weight: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from keras_zigzag.benchmark.report_rows import Row
 from keras_zigzag.benchmark.results import DAMAGED, scores_path
 from keras_zigzag.benchmark.scoring import ood_names
+from keras_zigzag.metrics.decisions import most_probable
 from keras_zigzag.metrics.inputs import Array
 
 
@@ -41,7 +42,7 @@ class Scores:
                 num, -1
             )
             return np.abs(errors.astype("float64")).mean(axis=-1)
-        wrong = self.prediction.argmax(axis=-1).ravel() != self.labels
+        wrong = most_probable(self.prediction).ravel() != self.labels
         return wrong.reshape(num, -1).mean(axis=-1)
 
     @property

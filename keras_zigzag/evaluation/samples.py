@@ -6,6 +6,7 @@ import functools
 import numpy as np
 
 from keras_zigzag.evaluation.places import Places
+from keras_zigzag.metrics.decisions import most_probable, yes_or_no
 from keras_zigzag.metrics.inputs import Array, NanPolicy, as_weight
 
 
@@ -57,12 +58,11 @@ class Samples:
         if self.task == "classification":
             best = prediction
             if prediction.ndim == 2:
-                best = prediction.argmax(axis=-1)
-            wrong = (best != targets) | _is_unknown(prediction)
-            return wrong.astype("float64")
+                best = most_probable(prediction)
+            return (best != targets).astype("float64")
         if self.task == "binary":
-            wrong = ((prediction > 0.5) != (targets > 0.5)).any(axis=-1)
-            return (wrong | _is_unknown(prediction)).astype("float64")
+            wrong = yes_or_no(prediction) != (targets > 0.5)
+            return wrong.any(axis=-1).astype("float64")
         if self.id.absolute is not None:
             return self.id.absolute
         return np.abs(self.errors).mean(axis=-1)
@@ -78,9 +78,3 @@ class Samples:
     def errors(self) -> Array:
         """What a regression is off by, `(num_places, num_values)`."""
         return self.id.prediction.astype("float64") - self.id.targets
-
-
-def _is_unknown(prediction: Array) -> Array:
-    """Whether one of the values at a place is NaN, `(num_places,)`."""
-    unknown = np.isnan(prediction)
-    return unknown.any(axis=-1) if unknown.ndim == 2 else unknown

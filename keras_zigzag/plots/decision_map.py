@@ -2,6 +2,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_zigzag.metrics.decisions import most_probable, yes_or_no
 from keras_zigzag.metrics.inputs import Array, as_numbers
 from keras_zigzag.plots.axes import (
     add_color_bar,
@@ -13,7 +14,6 @@ from keras_zigzag.plots.inputs import (
     check_any_finite,
     check_length,
     left_out,
-    most_probable,
 )
 from keras_zigzag.plots.palette import LINES
 
@@ -156,7 +156,5 @@ def _classes(prediction: Any, shape: tuple[int, int]) -> Array:
     if prediction.size > size and prediction.size % size == 0:
         prediction = most_probable(prediction.reshape(size, -1))
     elif prediction.size == size and prediction.dtype.kind == "f":
-        is_yes = (prediction > 0.5).astype("float64")
-        prediction = np.where(np.isnan(prediction), np.nan, is_yes)
-        prediction = prediction.reshape(size)
+        prediction = yes_or_no(prediction.reshape(size))
     return _on_grid(prediction, shape, "prediction")

@@ -2,6 +2,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_zigzag.metrics.decisions import most_probable
 from keras_zigzag.metrics.inputs import Array, as_numbers
 from keras_zigzag.plots.axes import (
     WIDTH,
@@ -12,7 +13,7 @@ from keras_zigzag.plots.axes import (
     uncertainty_map,
 )
 from keras_zigzag.plots.images import as_images
-from keras_zigzag.plots.inputs import check_any_finite, left_out, most_probable
+from keras_zigzag.plots.inputs import check_any_finite, left_out
 from keras_zigzag.plots.palette import (
     class_colors,
 )

@@ -42,13 +42,6 @@ def finite_samples(**arrays: Any) -> tuple[list[Array], int]:
     return [column[is_finite] for column in columns], num_left_out
 
 
-def most_probable(probabilities: Array) -> Array:
-    """The class on the last axis, NaN where one of its numbers is NaN."""
-    best = probabilities.argmax(axis=-1)
-    unknown = np.isnan(probabilities).any(axis=-1)
-    return np.where(unknown, np.nan, best) if unknown.any() else best
-
-
 def check_any_finite(is_finite: Array, *names: str) -> None:
     if not is_finite.any():
         listed = ", ".join(f"`{name}`" for name in names)

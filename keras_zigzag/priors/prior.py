@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_zigzag.checks import is_number
+from keras_zigzag.checks import is_scalar
 
 Tensor = Any
 Shape = tuple[int | None, ...]
@@ -226,7 +226,7 @@ class Prior(keras.layers.Layer):
 def only(structure: Any) -> Any:
     """The one entry of a list or a dictionary; anything else as it is."""
     entries = keras.tree.flatten(structure)
-    is_written_out = all(map(is_number, entries))
+    is_written_out = all(map(is_scalar, entries))
     if is_written_out or not keras.tree.is_nested(structure):
         return structure
     if len(entries) != 1:
