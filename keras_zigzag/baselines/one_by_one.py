@@ -13,6 +13,7 @@ from keras_zigzag.baselines.adversarial import (
     with_metrics_of_first_half,
 )
 from keras_zigzag.baselines.answers import Answers
+from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.batches import TrainingInputs
 
@@ -73,6 +74,9 @@ class MemberFolder:
 class Member(NetworkModel):
     """One member of an ensemble as a model to be trained.
 
+    Callbacks may ask it for uncertainties, which are those of an ensemble of
+    one.
+
     Args:
         network: Functional model, the member.
         task: As of the ensemble.
@@ -90,6 +94,7 @@ class Member(NetworkModel):
         super().__init__(network, task, score=None)
         self.use_answers(answers)
         self.attack = attack
+        self._mixture = Mixture(answers, score=None, num_samples=2)
 
     def training_batch(
         self, x: Any, y: Any, sample_weight: Any = None
@@ -98,6 +103,10 @@ class Member(NetworkModel):
             return super().training_batch(x, y, sample_weight)
         batch = attacked(self, self.network, self.attack, x, y, sample_weight)
         return with_metrics_of_first_half(*batch)
+
+    def estimate(self, inputs: Any) -> tuple[Any, Any]:
+        outputs = self.call_loss(inputs, training=False)
+        return self._mixture.combined(self._mixture.stacked([outputs]))
 
     def call_training(
         self, inputs: TrainingInputs, training: bool | None = None

@@ -4,12 +4,13 @@ import keras
 from keras import ops
 
 from keras_zigzag.baselines.answers import Answers
+from keras_zigzag.baselines.mixture_model import MixtureModel
 from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.graphs import functional_view
 
 
-class SampledModel(NetworkModel):
+class SampledModel(MixtureModel, NetworkModel):
     """A network that gives several answers in one call; abstract.
 
     The network tiles the batch itself (see `Tiling`): what comes out is the
@@ -42,11 +43,6 @@ class SampledModel(NetworkModel):
             return self.network(inputs, training=True)
         return self.mixture_with_masks(inputs)
 
-    def estimate(self, inputs: Any) -> tuple[Any, Any]:
-        samples = self.samples(inputs)
-        prediction = self._mixture.outputs(samples)
-        return prediction, self._mixture.uncertainty(samples)
-
     def mixture_with_masks(self, inputs: Any, training: bool = False) -> Any:
         """The prediction, with the masks of the network's outputs."""
         outputs = self.network(inputs, training=training)
@@ -57,35 +53,6 @@ class SampledModel(NetworkModel):
     def samples(self, inputs: Any) -> Any:
         """All answers, in tensors of shape `(num_samples, batch_size, ...)`."""
         return self._apart(self.network(inputs, training=False))
-
-    def combine(self, samples: Any, inputs: Any = None) -> dict[str, Any]:
-        """Prediction and uncertainty of some of the samples.
-
-        What fewer samples would have said, without asking again.
-
-        Args:
-            samples: Structure of tensors of shape `(num_samples, batch_size,
-                ...)`, as `samples` returns, with any number of samples.
-            inputs: Inputs that they are the answers to: where these are not
-                finite, and where no place is, the uncertainty is NaN.
-                Defaults to `None`: they are, and all places are there.
-
-        Returns:
-            Dictionary with `"prediction"` and `"uncertainty"`, as `predict`
-            gives it.
-
-        Raises:
-            ValueError: If the score is a spread and there is one sample.
-
-        Example:
-
-        >>> model = keras_zigzag.baselines.MCDropout.from_model(
-        ...     base, task="classification", layers=1, num_samples=5)
-        >>> samples = model.samples(x_test)
-        >>> sorted(model.combine(samples[:2]))
-        ['prediction', 'uncertainty']
-        """
-        return self.answer(*self._mixture.combined(samples), inputs)
 
     def _apart(self, outputs: Any) -> Any:
         return keras.tree.map_structure(

@@ -116,22 +116,26 @@ class HeadAnswers:
             distance: Function of the outputs of one head in two passes.
         """
         passes = [one_pass(blank)]
+        # What goes back is what all heads say together.
+        means = [self.mean(passes[0])]
         needs_passes = self.uncertainty in OF_TWO_PASSES
         for _ in range(num_passes - 1 if needs_passes else 0):
-            # What goes back is what all heads say together.
-            prior = self.prior.encode_prediction(self.mean(passes[-1]))
+            prior = self.prior.encode_prediction(means[-1])
             passes.append(one_pass(prior))
-        uncertainty = self._uncertainty(passes, distance)
+            means.append(self.mean(passes[-1]))
+        uncertainty = self._uncertainty(passes, means[0], distance)
         for outputs in passes:
             uncertainty = keras.tree.map_structure(
                 self._known, uncertainty, outputs
             )
-        return self.mean(passes[0]), uncertainty
+        return means[0], uncertainty
 
-    def _uncertainty(self, passes: list[Any], distance: Callable) -> Any:
+    def _uncertainty(
+        self, passes: list[Any], mean: Any, distance: Callable
+    ) -> Any:
         first = passes[0]
         if self.uncertainty == "entropy":
-            return self._mapped(_entropy, self.mean(first))
+            return self._mapped(_entropy, mean)
         if self.uncertainty == "disagreement":
             return keras.tree.map_structure(
                 _root, self._mapped(_variance, first)

@@ -21,6 +21,13 @@ def as_numbers(values: Any, name: str) -> Array:
     Returns:
         Array of at least one axis, Boolean, integer or floating point.
     """
+    # `np.asarray` would show what the mask hides.
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"`{name}` must not have masked values; leave these samples out, "
+            "or give them the weight 0. Received: "
+            f"{np.ma.count_masked(values)} masked of {values.size}."
+        )
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         array = _from_other_kind(array, name)

@@ -98,6 +98,7 @@ def checked_probabilities(
     label = as_numbers(labels, "labels")
     p = as_finite(probabilities, "probabilities")
     if p.shape == label.shape:
+        _check_not_one_hot(label, p, _tolerance(probabilities))
         p = np.stack([1.0 - p, p], axis=-1)
     if p.shape[:-1] != label.shape:
         raise ValueError(
@@ -115,6 +116,20 @@ def checked_probabilities(
     _check_range(p, _tolerance(probabilities))
     label = _class_indices(label.ravel(), p.shape[-1])
     return label, p, None if weight is None else weight.ravel()
+
+
+def _check_not_one_hot(label: Array, p: Array, tolerance: float) -> None:
+    """Labels of one class each must not pass for several binary ones."""
+    if label.ndim < 2 or label.shape[-1] < 2:
+        return
+    is_one_class = (label.max(axis=-1) == 1) & (label.sum(axis=-1) == 1)
+    is_sum_one = np.abs(p.sum(axis=-1) - 1.0) <= tolerance * p.shape[-1]
+    if np.all(is_one_class & is_sum_one):
+        raise ValueError(
+            "`labels` must be class indices, one axis less than the "
+            "probabilities of all classes; `labels.argmax(-1)` makes them of "
+            f"one-hot labels. Received: one-hot labels of shape {label.shape}."
+        )
 
 
 def _class_indices(label: Array, num_classes: int) -> Array:

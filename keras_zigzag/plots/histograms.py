@@ -45,12 +45,12 @@ def histograms(
     >>> ax.get_legend_handles_labels()[1]
     ['ID (n = 2)', 'SVHN (n = 2)']
     """
-    sets = named(id_uncertainty, "ID", "id_uncertainty")
+    sets = list(named(id_uncertainty, "ID", "id_uncertainty").items())
     num_id = len(sets)
     if ood_uncertainty is not None:
-        sets |= named(ood_uncertainty, "OOD", "ood_uncertainty")
+        sets += named(ood_uncertainty, "OOD", "ood_uncertainty").items()
     values, labels = [], []
-    for name, scores in sets.items():
+    for name, scores in sets:
         (finite,), num_bad = finite_samples(**{name: scores})
         total = len(finite) + num_bad
         note = f"; {left_out(num_bad, total)}" if num_bad else ""

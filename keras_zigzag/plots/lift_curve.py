@@ -46,13 +46,13 @@ def lift_curve(
     """
     scores = named(uncertainty, "uncertainty", "uncertainty")
     correct = as_correct(correct)
-    scores["oracle"] = ~correct
     given: dict[str, Any] = {
         "sample_weight": sample_weight,
         "nan_policy": nan_policy,
     }
     drawn = ranked(
         scores,
+        ~correct,
         lambda score: metrics.lift_curve(correct, score, **given),
         lambda score: f"AULC {metrics.aulc(correct, score, **given):.3f}",
     )

@@ -50,14 +50,13 @@ def lift_curve_regression(
     scores = named(uncertainty, "uncertainty", "uncertainty")
     error = as_errors(absolute_error)
     num_zeros = int((error == 0.0).sum())
-    if not num_zeros:
-        scores["oracle"] = error
     given: dict[str, Any] = {
         "sample_weight": sample_weight,
         "nan_policy": nan_policy,
     }
     drawn = ranked(
         scores,
+        None if num_zeros else error,
         lambda score: metrics.lift_curve_regression(error, score, **given),
         lambda score: (
             f"AULC {metrics.aulc_regression(error, score, **given):.3f}"

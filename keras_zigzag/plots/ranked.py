@@ -14,19 +14,23 @@ Drawn = list[tuple[str, Any]]
 
 def ranked(
     scores: Mapping[str, Any],
+    oracle: Any,
     curve: Callable[[Any], Any],
     area: Callable[[Any], str],
 ) -> Drawn:
-    """Label and curve of each score.
+    """Label and curve of each score, and last of the oracle.
 
     Args:
         scores: Dictionary from names to arrays.
+        oracle: Array, the best score that there could be, or `None`.
         curve: Function from an array to a curve of `x, y, …`.
         area: Function from an array to what the legend says of the area.
     """
+    all_scores = list(scores.items())
+    if oracle is not None:
+        all_scores.append(("oracle", oracle))
     return [
-        (f"{name}, {area(score)}", curve(score))
-        for name, score in scores.items()
+        (f"{name}, {area(score)}", curve(score)) for name, score in all_scores
     ]
 
 

@@ -46,13 +46,13 @@ def risk_coverage_curve(
     """
     scores = named(uncertainty, "uncertainty", "uncertainty")
     loss = as_finite(loss, "loss")
-    scores["oracle"] = loss
     given: dict[str, Any] = {
         "sample_weight": sample_weight,
         "nan_policy": nan_policy,
     }
     drawn = ranked(
         scores,
+        loss,
         lambda score: metrics.risk_coverage_curve(loss, score, **given),
         lambda score: f"AURC {metrics.aurc(loss, score, **given):.3g}",
     )

@@ -3,7 +3,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from keras_zigzag import evaluate_uncertainty
 from keras_zigzag.baselines import DeepEnsemble
+from keras_zigzag.callbacks import UncertaintyEvaluation
 from tests.baselines import toys
 
 pytestmark = [
@@ -150,6 +152,26 @@ def test_one_by_one_predicts_variances():
     x, y = toys.features(), toys.values()
     logs = ensemble.fit_one_by_one(x, y, validation_data=(x, y), verbose=0)
     assert np.isfinite([one.history["val_loss"] for one in logs]).all()
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_one_by_one_evaluates_uncertainties(task):
+    x = toys.features()
+    is_regression = task == "regression"
+    y = toys.values() if is_regression else toys.labels()
+    base = toys.mlp(1, None) if is_regression else toys.mlp()
+    ensemble = DeepEnsemble.from_model(base, task, num_members=2, seed=0)
+    ensemble.compile("adam", None if is_regression else CROSSENTROPY)
+    ood = {"far": x + 2.0}
+    evaluation = UncertaintyEvaluation(
+        (x, y), ood, on_error="raise", metrics=["far_roc_auc"]
+    )
+    logs = ensemble.fit_one_by_one(x, y, callbacks=[evaluation], verbose=0)
+    for member, log in zip(ensemble.members, logs, strict=True):
+        alone = DeepEnsemble([member], task, variance=is_regression)
+        expected = evaluate_uncertainty(alone, (x, y), ood)["far_roc_auc"]
+        found = log.history["val_far_roc_auc"]
+        assert found == [pytest.approx(expected)]
 
 
 def test_a_run_that_stopped_goes_on(tmp_path):

@@ -55,6 +55,14 @@ def test_shapes():
         inputs.as_numbers(np.zeros((0, 2)), "x")
 
 
+def test_masked_values():
+    column = np.ma.masked_array([0.1, 9.0, 0.3], mask=[False, True, False])
+    with pytest.raises(ValueError, match="Received: 1 masked of 3"):
+        inputs.as_numbers(column, "x")
+    unmasked = np.ma.masked_array([0.1, 9.0], mask=False)
+    assert inputs.as_numbers(unmasked, "x").tolist() == [0.1, 9.0]
+
+
 def test_finite():
     for bad in (np.inf, -np.inf, np.nan):
         with pytest.raises(ValueError, match="1 such values of 2"):

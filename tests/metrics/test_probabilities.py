@@ -56,6 +56,19 @@ def test_dense_tasks_have_a_sample_per_place():
         ) == metric(label, p, weight)
 
 
+def test_one_hot_labels_are_no_binary_ones():
+    label, p, _ = draw(0)
+    one_hot = np.eye(4)[label]
+    for metric in (metrics.brier_score, metrics.negative_log_likelihood):
+        with pytest.raises(ValueError, match="Received: one-hot labels"):
+            metric(one_hot, p)
+    # Several binary labels of which one is true, with their own probabilities.
+    several = 0.9 * p
+    assert metrics.brier_score(one_hot, several) == approx(
+        np.mean((several - one_hot) ** 2)
+    )
+
+
 def test_certain_and_wrong():
     p = np.array([[1.0, 0.0]], dtype="float32")
     assert metrics.brier_score([1], p) == 2.0

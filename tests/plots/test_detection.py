@@ -89,6 +89,10 @@ class TestHistograms:
         assert labels(ax) == ["CIFAR-10 (n = 60)"]
         assert ax.get_yscale() == "linear"
 
+    def test_an_ood_set_may_be_called_id(self):
+        ax = plots.histograms([0.1, 0.2, 0.3], {"ID": [0.4, 0.5]})
+        assert labels(ax) == ["ID (n = 3)", "ID (n = 2)"]
+
     def test_says_what_is_left_out(self):
         ax = plots.histograms([0.0, 1.0], {"light_weight": [0.0, 0.0, 1.0]})
         assert labels(ax)[1] == "light_weight (n = 3)"

@@ -21,6 +21,12 @@ class TestLiftCurve:
             assert f"{name}, AULC {area:.3f}" in labels(ax)
         np.testing.assert_array_equal(line(ax, "random")[1], 1.0)
 
+    def test_a_score_may_be_called_oracle(self):
+        ax = plots.lift_curve(CORRECT, {"oracle": ID})
+        area = metrics.aulc(CORRECT, ID)
+        assert labels(ax)[0] == f"oracle, AULC {area:.3f}"
+        assert len(ax.lines) == 3
+
     def test_random_is_what_a_constant_has(self):
         ax = plots.lift_curve(CORRECT, np.zeros(60))
         np.testing.assert_allclose(line(ax, "uncertainty")[1], 1.0)
