@@ -1,3 +1,19 @@
+"""How far each prediction of a Keras model can be trusted.
+
+>>> import keras_zigzag as kz
+>>> model = kz.ZigZagModel.from_model(base, task="classification")
+>>> model.compile("adam", "sparse_categorical_crossentropy")
+>>> history = model.fit(x_train, y_train, verbose=0)
+>>> sorted(model.predict(x_test, verbose=0))
+['prediction', 'uncertainty']
+
+`baselines` are other methods with the same contract, listed by `methods`;
+`evaluate_uncertainty` and `compare` say which of them to trust, by `metrics`
+that are there alone too; `callbacks`, `plots` and `thresholds` are for
+training, pictures and serving; `priors` and `distances` are what ZigZag is
+made of, `widen_model` its first step alone.
+"""
+
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +25,7 @@ from keras_zigzag.mask_places import MaskPlaces as MaskPlaces
 from keras_zigzag.method_list import methods as methods
 from keras_zigzag.thresholded_model import ThresholdedModel as ThresholdedModel
 from keras_zigzag.uncertainty_model import UncertaintyModel as UncertaintyModel
+from keras_zigzag.version import __version__ as __version__
 from keras_zigzag.widening import widen_model as widen_model
 from keras_zigzag.zigzag import ZigZagModel as ZigZagModel
 
@@ -33,6 +50,21 @@ _OF_EVALUATION = (
     "evaluate_uncertainty",
 )
 
+__all__ = [
+    "MaskPlaces",
+    "ThresholdedModel",
+    "UncertaintyModel",
+    "ZigZagModel",
+    "aggregates",
+    "baselines",
+    "distances",
+    "methods",
+    "priors",
+    "widen_model",
+    *_MODULES,
+    *_OF_EVALUATION,
+]
+
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
@@ -43,4 +75,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_OF_EVALUATION})
+    special = {name for name in globals() if name.startswith("__")}
+    return sorted(special | set(__all__))

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 
 from keras_zigzag.callback_order import move_to_front
+from keras_zigzag.evaluation.metric_sets import names_of_all
 from keras_zigzag.evaluation.model_outputs import (
     Score,
     check_model,
@@ -16,6 +17,7 @@ from keras_zigzag.evaluation.model_scores import Evaluation
 from keras_zigzag.evaluation.report import UncertaintyReport
 from keras_zigzag.metrics.inputs import NanPolicy
 from keras_zigzag.number_checks import checked_count
+from keras_zigzag.uncertainty_model import UncertaintyModel
 
 ON_ERROR = ("warn", "raise")
 
@@ -114,6 +116,7 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         )
         self._latest: dict[str, float] | None = None
         self._warned_of: set[str] = set()
+        self._check_names(names_of_all(self._evaluation.ood_batches))
 
     def on_train_begin(self, logs: Any = None) -> None:
         self._latest = None
@@ -121,6 +124,7 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         # It would fail after every epoch in the same way.
         check_model(self.model)
         check_output(self.model, self._evaluation.output)
+        self._check_targets()
         move_to_front(self)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
@@ -139,7 +143,6 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
             report = self._evaluation.run(
                 self.model, self.model.name, self.nan_policy
             )
-            logged = self._logged(report)
         except Exception as error:
             if self.on_error == "raise":
                 raise
@@ -150,17 +153,12 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
             )
             return {}
         self.report = report
-        return logged
+        return self._logged(report)
 
     def _logged(self, report: UncertaintyReport) -> dict[str, float]:
         known = [*report, *report.missing]
+        self._check_names(known)
         names = known if self.metrics is None else self.metrics
-        unknown = [name for name in names if name not in known]
-        if unknown:
-            raise ValueError(
-                f"There are no metrics {unknown}. Expected some of {known}. "
-                f"Received: metrics={self.metrics!r}"
-            )
         self._tell_of_missing(
             {name: report.missing[name] for name in names if name not in report}
         )
@@ -169,6 +167,27 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
             for name in names
             if name in report
         }
+
+    def _check_names(self, known: list[str]) -> None:
+        unknown = [one for one in self.metrics or [] if one not in known]
+        if unknown:
+            raise ValueError(
+                f"There are no metrics {unknown}. Expected some of {known}, "
+                "as reports call them, without `val_`. "
+                f"Received: metrics={self.metrics!r}"
+            )
+
+    def _check_targets(self) -> None:
+        """What `fit` would say of such targets; of one output it cannot."""
+        targets = self._evaluation.id_batches.targets
+        if targets is None or self._evaluation.output is not None:
+            return
+        if not isinstance(self.model, UncertaintyModel):
+            return
+        try:
+            self.model.check_targets(targets)
+        except ValueError as error:
+            raise ValueError(f"In `id_data`: {error}") from error
 
     @property
     def _prefix(self) -> str:

@@ -144,6 +144,17 @@ def as_array(data: Any) -> np.ndarray:
     return np.asarray(data)
 
 
+def check_is_batch(targets: Any) -> None:
+    """Raises a `ValueError` for the targets of a single sample."""
+    for leaf in keras.tree.flatten(targets):
+        if is_array(leaf) and np.ndim(leaf) == 0:
+            raise ValueError(
+                "A data set must give batches of samples. Received: one whose "
+                "elements have a single number as their target. Batch it, as "
+                "with `.batch(32)`."
+            )
+
+
 def _is_data_set(x: Any) -> bool:
     # Keras says what it makes of anything else.
     return isinstance(x, keras.utils.PyDataset) or (
@@ -176,6 +187,7 @@ def _check_batch(check: Callable[[Any], None], batch: Any) -> None:
         is_array(leaf) or is_scalar(leaf) or isinstance(leaf, str)
         for leaf in keras.tree.flatten(targets)
     ):
+        check_is_batch(targets)
         check(_as_arrays(targets))
 
 

@@ -5,12 +5,13 @@ import numpy as np
 from keras import ops
 
 from keras_zigzag.checks import check_not_empty
+from keras_zigzag.fixed_options import FixedOptions
 from keras_zigzag.model_config import deserialized
 from keras_zigzag.serving import export_serving_model
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
-class ThresholdedModel(keras.Model):
+class ThresholdedModel(FixedOptions, keras.Model):
     """A trained model that also says which predictions to accept.
 
     For serving: beside `"prediction"` and `"uncertainty"`, which stay as they
@@ -39,6 +40,8 @@ class ThresholdedModel(keras.Model):
     >>> served.predict(x_test, verbose=0)["accept"].shape
     (8,)
     """
+
+    how_to_change = "Use `with_threshold` of its attribute `model`."
 
     def __init__(self, model: Any, threshold: Any, **kwargs: Any):
         kwargs.setdefault("name", model.name)

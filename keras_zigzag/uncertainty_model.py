@@ -22,6 +22,7 @@ from keras_zigzag.finite import (
     unknown_unless_finite,
     unknown_where,
 )
+from keras_zigzag.fixed_options import FixedOptions, with_options
 from keras_zigzag.model_config import fit_options
 from keras_zigzag.place_masks import PlaceMasks, masks_of
 from keras_zigzag.serving import export_serving_model
@@ -30,7 +31,7 @@ from keras_zigzag.thresholded_model import ThresholdedModel
 Tensor = Any
 
 
-class UncertaintyModel(keras.Model):
+class UncertaintyModel(FixedOptions, keras.Model):
     """A Keras model that says how far each prediction can be trusted.
 
     The contract that all methods share:
@@ -58,6 +59,8 @@ class UncertaintyModel(keras.Model):
             dense.
         **kwargs: Arguments of `keras.Model`.
     """
+
+    how_to_change = "Use `model.with_options(...)`."
 
     def __init__(self, aggregate: str | None = None, **kwargs: Any):
         # The base model converts its inputs itself, as it always did.
@@ -209,6 +212,35 @@ class UncertaintyModel(keras.Model):
             "prediction": prediction,
             "uncertainty": keras.tree.pack_sequence_as(uncertainty, scores),
         }
+
+    def with_options(self, **options: Any) -> Any:
+        """The same trained model with other options, such as another score.
+
+        What an option says is compiled into `predict` and saved with the
+        model, so that a model keeps its own. The networks and their weights
+        are shared: nothing is trained again, and further training of one
+        changes both.
+
+        Args:
+            **options: Arguments of the constructor of this model.
+
+        Returns:
+            A model of the same class, not compiled.
+
+        Raises:
+            ValueError: If an option is unknown or its value does not fit, or
+                a model with it has other weights.
+
+        Example:
+
+        >>> model = keras_zigzag.ZigZagModel.from_model(
+        ...     base, task="classification"
+        ... )
+        >>> by_entropy = model.with_options(uncertainty="entropy")
+        >>> by_entropy.predict(x_test, verbose=0)["uncertainty"].shape
+        (8,)
+        """
+        return with_options(self, options)
 
     def with_threshold(self, threshold: Any) -> ThresholdedModel:
         """Adds `"accept"` to what is served.

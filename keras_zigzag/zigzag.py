@@ -19,6 +19,7 @@ from keras_zigzag.blank_rows import (
 from keras_zigzag.finite import unknown_unless_finite
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.heads.answers import HeadAnswers
+from keras_zigzag.heads.losses import HeadLosses
 from keras_zigzag.heads.networks import one_head, widen_with_heads
 from keras_zigzag.model_config import check_options, deserialized, input_specs
 from keras_zigzag.number_checks import checked_count, checked_seed
@@ -142,6 +143,7 @@ class ZigZagModel(UncertaintyModel):
         self._heads = HeadAnswers(
             self.prior, self.num_heads, uncertainty, self.distance
         )
+        self._head_losses = HeadLosses(network, self.num_heads)
         if hasattr(network, "output_names"):
             self.output_names = network.output_names
         self.built = True
@@ -256,6 +258,13 @@ class ZigZagModel(UncertaintyModel):
             self.prior.adapt(targets)
         else:
             self.prior.adapt(targets, sample_weight)
+
+    @property
+    def losses(self) -> list[Any]:
+        """What layers add to the loss, those of the heads as their mean."""
+        losses = super().losses
+        # On JAX a step sets what it has found here, divided already.
+        return losses if self._losses_override else self._head_losses(losses)
 
     def call_prediction(self, inputs: Any, training: bool | None = None) -> Any:
         features = self._split.trunk(inputs, training)

@@ -156,8 +156,12 @@ class TestFrequency:
 def test_chosen_metrics():
     history = fit(evaluation(metrics=["raulc", "far_roc_auc"]), epochs=1)
     assert history.keys() == {"loss", "val_raulc", "val_far_roc_auc"}
-    with pytest.warns(UserWarning, match=r"no metrics \['far_auc'\]"):
-        fit(evaluation(metrics=["far_auc"]), epochs=1)
+    # Whether an error is only warned of or not, this one is no accident.
+    for unknown in ("far_auc", "val_raulc", "near_roc_auc"):
+        with pytest.raises(ValueError, match=f"no metrics .'{unknown}'"):
+            evaluation(metrics=["raulc", unknown])
+    with pytest.raises(ValueError, match=r"no metrics \['mae'\]"):
+        fit(evaluation(metrics=["mae"]))
 
 
 class TestErrors:
@@ -305,6 +309,13 @@ def test_bad_arguments(kwargs, message):
 def test_bad_data_before_training():
     with pytest.raises(ValueError, match=r"\[4, 3\] samples"):
         kz.callbacks.UncertaintyEvaluation((np.ones((4, 2)), np.ones(3)))
+
+
+def test_labels_that_are_none_before_training():
+    x, y, _ = sets()
+    callback = kz.callbacks.UncertaintyEvaluation((x, y + 7))
+    with pytest.raises(ValueError, match="In `id_data`: Labels must lie in"):
+        fit(callback)
 
 
 def test_a_callback_for_each_output():

@@ -176,7 +176,9 @@ def attacked(
 
     def loss(inputs: Any) -> Any:
         outputs = model.answers.outputs(network(inputs, training=False))
-        return model.answers.plain_loss(model.loss, y, outputs)
+        return model.answers.plain_loss(
+            model.loss, y, outputs, model.loss_weights, sample_weight
+        )
 
     return attack.extended(loss, x, y, sample_weight)
 

@@ -20,6 +20,7 @@ class AnsweringModel(UncertaintyModel):
     """
 
     answers: Answers
+    loss_weights: Any = None
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
@@ -71,6 +72,7 @@ class AnsweringModel(UncertaintyModel):
     ) -> None:
         self.check_loss(loss)
         loss = self.answers.with_own_loss(loss)
+        self.loss_weights = args[0] if args else kwargs.get("loss_weights")
         super().compile(optimizer, loss, *args, **kwargs)
 
     def check_targets(self, targets: Any) -> None:

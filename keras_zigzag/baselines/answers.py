@@ -195,30 +195,70 @@ class Answers:
             return dict(zip(self.prior.output_names, losses, strict=True))
         return self.pack(losses)
 
-    def plain_loss(self, loss: Any, targets: Any, outputs: Any) -> Tensor:
+    def plain_loss(
+        self,
+        loss: Any,
+        targets: Any,
+        outputs: Any,
+        loss_weights: Any = None,
+        sample_weight: Any = None,
+    ) -> Tensor:
         """The sum of the losses of a batch, which Keras takes no note of.
 
         Args:
             loss: As of `compile`.
             targets: Targets.
             outputs: What `outputs` returns.
+            loss_weights: As of `compile`. Defaults to `None`, for ones.
+            sample_weight: Weights of the samples. Defaults to `None`.
         """
         total = 0.0
-        for one, wanted, leaf in zip(
+        for one, wanted, leaf, factor, weight in zip(
             self.flat_loss(loss),
             self.flat_targets(targets),
             self.flat(self.for_loss(outputs)),
+            self.flat_loss(loss_weights),
+            self._flat_weights(sample_weight),
             strict=True,
         ):
             if one is not None:
-                total += ops.sum(keras.losses.get(one)(wanted, leaf))
+                found = keras.losses.get(one)(_aligned(wanted, leaf), leaf)
+                factor = 1.0 if factor is None else factor
+                total += factor * ops.sum(_weighted(found, weight))
         return total
+
+    def _flat_weights(self, sample_weight: Any) -> list[Any]:
+        """The weights of the samples, for each output; as Keras has them."""
+        weights = keras.tree.flatten(sample_weight)
+        if len(weights) == len(self.tasks):
+            return self.flat_targets(sample_weight)
+        return (weights or [None])[:1] * len(self.tasks)
 
     def flat_loss(self, loss: Any) -> list[Any]:
         """The loss of each output, in the order of the outputs."""
         if isinstance(self.prior, JointPrior):
             return self.prior._loss_per_output(loss)
         return [only(loss) if loss is not None else None]
+
+
+def _aligned(targets: Tensor, outputs: Tensor) -> Tensor:
+    """Targets `(batch_size,)` for outputs `(batch_size, 1)`."""
+    targets = ops.convert_to_tensor(targets)
+    if len(targets.shape) == len(outputs.shape) - 1 and outputs.shape[-1] == 1:
+        return ops.expand_dims(targets, -1)
+    return targets
+
+
+def _weighted(losses: Tensor, weight: Any) -> Tensor:
+    """Losses of a sample or place, as much as they count."""
+    if weight is None:
+        return losses
+    weight = ops.cast(weight, losses.dtype)
+    while len(weight.shape) < len(losses.shape):
+        weight = ops.expand_dims(weight, -1)
+    while len(weight.shape) > len(losses.shape) and weight.shape[-1] == 1:
+        weight = ops.squeeze(weight, -1)
+    return losses * weight
 
 
 def prediction_of(outputs: Any) -> Any:

@@ -107,6 +107,7 @@ class DeepEnsemble(MembersModel):
         if variance:
             first = keras.Model(first.input, first.output[0])
         self.use_answers(Answers(first, task, variance=variance))
+        _check_meaning(members, task, self.answers, variance)
         self._mixture = Mixture(self.answers, score, len(members))
         self.attack = None
         if adversarial:
@@ -196,11 +197,11 @@ class DeepEnsemble(MembersModel):
         ...     [base, keras.models.clone_model(base)], task="classification")
         """
         members = []
+        _check_list(models)
         for index, model in enumerate(models):
             with _named(index):
                 members.append(copy_base(model))
-        if members:
-            kwargs.setdefault("name", f"ensemble_{members[0].name}")
+        kwargs.setdefault("name", f"ensemble_{members[0].name}")
         return cls(members, task, **kwargs)
 
     def find_masks(self) -> PlaceMasks:
@@ -244,12 +245,16 @@ def _with_variances(member: Any, task: Any, variance: bool) -> keras.Model:
     return with_log_variances(member, [one == "regression" for one in tasks])
 
 
-def _check_members(members: Any) -> None:
+def _check_list(members: Any) -> None:
     if not isinstance(members, (list, tuple)) or not members:
         raise ValueError(
-            "An ensemble has one member at least. "
+            "An ensemble has one member at least, in a list. "
             f"Received: members={members!r}"
         )
+
+
+def _check_members(members: Any) -> None:
+    _check_list(members)
     for member in members:
         check_graph(member)
     paths = [w.path for one in members for w in one.trainable_weights]
@@ -259,14 +264,33 @@ def _check_members(members: Any) -> None:
             f"{sorted({one for one in paths if paths.count(one) > 1})} more "
             "than once. Use `DeepEnsemble.from_models`, which makes copies."
         )
-    shapes = [
-        keras.tree.map_structure(
-            lambda tensor: tuple(tensor.shape), functional_view(one).output
-        )
-        for one in members
-    ]
-    if any(shape != shapes[0] for shape in shapes):
-        raise ValueError(
-            "The members of an ensemble must have the same outputs. "
-            f"Received: members with outputs of the shapes {shapes}."
-        )
+    for what in ("input", "output"):
+        shapes = [_shapes(getattr(functional_view(m), what)) for m in members]
+        if any(shape != shapes[0] for shape in shapes):
+            raise ValueError(
+                f"The members of an ensemble must have the same {what}s. "
+                f"Received: members with {what}s of the shapes {shapes}."
+            )
+
+
+def _shapes(tensors: Any) -> Any:
+    return keras.tree.map_structure(lambda one: tuple(one.shape), tensors)
+
+
+def _check_meaning(
+    members: list[Any], task: Any, answers: Answers, variance: bool
+) -> None:
+    """Raises a `ValueError` if some give logits where others do not."""
+    for member in members[1:]:
+        view = functional_view(member)
+        if variance:
+            view = keras.Model(view.input, view.output[0])
+        other = Answers(view, task)
+        for index, name in enumerate(answers.output_names):
+            if other.from_logits(index) != answers.from_logits(index):
+                raise ValueError(
+                    "The members of an ensemble must all end in probabilities, "
+                    "or all in logits. Received: a member whose output "
+                    f"{name!r} is one, and another where it is the other. "
+                    "End all of them in a softmax (or sigmoid) layer."
+                )

@@ -40,6 +40,7 @@ class MembersModel(MixtureModel):
     Attributes:
         members: List of Functional models.
         task: Name of the task, or a list or dict of them.
+        score: Name of the score, or a list or dict of them, or `None`.
         seed: Integer, of the orders of the samples, or `None`.
         adversarial: Float, see `attack`.
         attack: `FastGradientSign`, or `None` for no adversarial samples.
@@ -47,6 +48,7 @@ class MembersModel(MixtureModel):
 
     members: list[keras.Model]
     task: Any
+    score: Any
     seed: int | None
     adversarial: float
     attack: FastGradientSign | None
@@ -198,8 +200,11 @@ class MembersModel(MixtureModel):
         seeds = self._seeds()
         callbacks = keras.tree.flatten(options.pop("callbacks", None) or [])
 
-        def fit(index: int, model: Member, more: list[Any]) -> Any:
-            its_options = options | {"callbacks": [*callbacks, *more]}
+        def fit(index: int, model: Member, epoch: int, more: list[Any]) -> Any:
+            its_options = options | {
+                "callbacks": [*callbacks, *more],
+                "initial_epoch": max(epoch, options.get("initial_epoch", 0)),
+            }
             data = in_orders(
                 model,
                 x,
@@ -256,7 +261,7 @@ class MembersModel(MixtureModel):
         self.attack.adapt(inputs for inputs, _, _ in data)
 
     def _alone(self, member: keras.Model) -> Member:
-        model = Member(member, self.task, self.answers, self.attack)
+        model = Member(member, self.task, self.score, self.answers, self.attack)
         arguments = self._compile_arguments
         optimizer = type(self.optimizer).from_config(
             self.optimizer.get_config()

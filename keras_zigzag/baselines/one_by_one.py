@@ -16,6 +16,7 @@ from keras_zigzag.baselines.answers import Answers
 from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.batches import TrainingInputs
+from keras_zigzag.epoch_backup import EpochBackup
 
 SETTINGS = "ensemble.json"
 
@@ -38,7 +39,7 @@ class MemberFolder:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / SETTINGS
-        settings = json.dumps(ensemble, sort_keys=True)
+        settings = self.settings = json.dumps(ensemble, sort_keys=True)
         if path.exists() and path.read_text() != settings:
             raise ValueError(
                 "The folder holds the members of another ensemble. "
@@ -61,11 +62,9 @@ class MemberFolder:
         member.save_weights(unfinished)
         unfinished.replace(self._weights(index))
 
-    def callback(self, index: int) -> keras.callbacks.Callback:
-        """Goes on with a member after the last epoch that it finished."""
-        return keras.callbacks.BackupAndRestore(
-            str(self.folder / f"member_{index}")
-        )
+    def backup(self, index: int) -> EpochBackup:
+        """The state of a member that is not finished."""
+        return EpochBackup(self.folder / f"member_{index}.npz", self.settings)
 
     def _weights(self, index: int) -> Path:
         return self.folder / f"member_{index}.weights.h5"
@@ -80,6 +79,7 @@ class Member(NetworkModel):
     Args:
         network: Functional model, the member.
         task: As of the ensemble.
+        score: As of the ensemble.
         answers: `Answers` of the ensemble.
         attack: `FastGradientSign`, or `None`.
     """
@@ -88,13 +88,14 @@ class Member(NetworkModel):
         self,
         network: keras.Model,
         task: Any,
+        score: Any,
         answers: Answers,
         attack: FastGradientSign | None,
     ):
-        super().__init__(network, task, score=None)
+        super().__init__(network, task, score)
         self.use_answers(answers)
         self.attack = attack
-        self._mixture = Mixture(answers, score=None, num_samples=2)
+        self._mixture = Mixture(answers, score, num_samples=2)
 
     def training_batch(
         self, x: Any, y: Any, sample_weight: Any = None
@@ -103,6 +104,18 @@ class Member(NetworkModel):
             return super().training_batch(x, y, sample_weight)
         batch = attacked(self, self.network, self.attack, x, y, sample_weight)
         return with_metrics_of_first_half(*batch)
+
+    def check_uncertainty(self) -> None:
+        """Raises a `ValueError` if one answer alone has no such score."""
+        try:
+            Mixture(self.answers, self.score, num_samples=1)
+        except ValueError as error:
+            raise ValueError(
+                "A member by itself has no uncertainty of this kind, so that "
+                "nothing can be evaluated while it is trained. Use `fit`, "
+                "which trains all members at once, or a `score` of one answer. "
+                f"{error}"
+            ) from error
 
     def estimate(self, inputs: Any) -> tuple[Any, Any]:
         outputs = self.call_loss(inputs, training=False)
@@ -114,17 +127,32 @@ class Member(NetworkModel):
         return self.call_loss(inputs.inputs, training)
 
 
+class AfterEachEpoch(keras.callbacks.Callback):
+    """Writes the state of a member after each epoch.
+
+    Args:
+        backup: `EpochBackup`.
+    """
+
+    def __init__(self, backup: EpochBackup):
+        super().__init__()
+        self.backup = backup
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.backup.save(self.model, epoch + 1, seconds=0.0)
+
+
 def train_one_by_one(
     models: Iterable[Member],
-    fit: Callable[[int, Member, list[Any]], Any],
+    fit: Callable[[int, Member, int, list[Any]], Any],
     folder: MemberFolder | None,
 ) -> list[Any]:
     """Trains each member, unless it is finished.
 
     Args:
         models: The members, each made when it is its turn.
-        fit: Function of the index of a member, the member and callbacks,
-            which trains it.
+        fit: Function of the index of a member, the member, the number of
+            epochs that it has behind it and callbacks, which trains it.
         folder: `MemberFolder`, or `None` to keep nothing.
 
     Returns:
@@ -133,11 +161,15 @@ def train_one_by_one(
     """
     histories: list[Any] = []
     for index, model in enumerate(models):
-        if folder is not None and folder.restore(index, model.network):
+        if folder is None:
+            histories.append(fit(index, model, 0, []))
+        elif folder.restore(index, model.network):
             histories.append(None)
-            continue
-        callbacks = [] if folder is None else [folder.callback(index)]
-        histories.append(fit(index, model, callbacks))
-        if folder is not None:
+        else:
+            backup = folder.backup(index)
+            epoch, _ = backup.restore(model)
+            callbacks = [AfterEachEpoch(backup)]
+            histories.append(fit(index, model, epoch, callbacks))
             folder.keep(index, model.network)
+            backup.delete()
     return histories

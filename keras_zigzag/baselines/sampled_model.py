@@ -7,7 +7,8 @@ from keras_zigzag.baselines.answers import Answers
 from keras_zigzag.baselines.mixture_model import MixtureModel
 from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.baselines.network_model import NetworkModel
-from keras_zigzag.graphs import functional_view
+from keras_zigzag.baselines.tiling import TileBatch
+from keras_zigzag.graphs import functional_view, sublayers
 
 
 class SampledModel(MixtureModel, NetworkModel):
@@ -34,6 +35,7 @@ class SampledModel(MixtureModel, NetworkModel):
         **kwargs: Any,
     ):
         super().__init__(network, task, score, **kwargs)
+        _check_number(network, num_answers)
         self._num_answers = num_answers
         self.use_answers(Answers(functional_view(network), task))
         self._mixture = Mixture(self.answers, score, num_answers)
@@ -66,3 +68,14 @@ class SampledModel(MixtureModel, NetworkModel):
         """The answers of the first sample, with their masks."""
         size = ops.shape(keras.tree.flatten(samples)[0])[1]
         return self.take_rows(outputs, ops.arange(size, dtype="int32"))
+
+
+def _check_number(network: keras.Model, num_answers: int) -> None:
+    """Raises a `ValueError` if the network gives another number of answers."""
+    for layer in sublayers(network):
+        if isinstance(layer, TileBatch) and layer.num_samples != num_answers:
+            raise ValueError(
+                "The number of samples is that of the network. Received: "
+                f"{num_answers}, for a network that gives {layer.num_samples}. "
+                "Make a model with another number by `from_model`."
+            )

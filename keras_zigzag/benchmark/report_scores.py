@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from keras_zigzag.benchmark.report_rows import Row
-from keras_zigzag.benchmark.results import DAMAGED, scores_path
+from keras_zigzag.benchmark.results import scores_path
 from keras_zigzag.benchmark.scoring import ood_names
+from keras_zigzag.epoch_backup import DAMAGED
 from keras_zigzag.metrics.decisions import most_probable
 from keras_zigzag.metrics.inputs import Array
 

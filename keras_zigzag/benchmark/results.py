@@ -11,8 +11,6 @@ import os
 import platform
 import subprocess
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,8 +30,6 @@ Record = dict[str, Any]
 COMPARED_VERSIONS = ("keras_zigzag", "keras", "backend")
 # A line without these is of no run.
 NEEDED = {"protocol", "method", "seed", "digest", "versions", "error"}
-# What NumPy raises for an `.npz` that was cut off or overwritten.
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError)
 
 
 def results_path(out: Path, protocol: str) -> Path:

@@ -25,11 +25,10 @@ from keras_zigzag.benchmark.scoring import (
     scores_of,
 )
 from keras_zigzag.benchmark.training import (
-    EpochBackup,
     to_first_epoch,
     train,
-    write_arrays,
 )
+from keras_zigzag.epoch_backup import EpochBackup, write_arrays
 from keras_zigzag.number_checks import checked_count, checked_seed
 
 EVALUATION_BATCH = 500

@@ -8,7 +8,13 @@ import keras
 import numpy as np
 
 from keras_zigzag.batches import rows_of
-from keras_zigzag.checks import as_array, batches_of, is_data, is_endless
+from keras_zigzag.checks import (
+    as_array,
+    batches_of,
+    check_is_batch,
+    is_data,
+    is_endless,
+)
 
 Batch = tuple[Any, Any, Any]
 
@@ -41,6 +47,11 @@ class Batches:
         self.data = data
         if self.arrays is None:
             _check_data_set(data, what)
+
+    @property
+    def targets(self) -> Any:
+        """The targets of arrays; `None` of a data set."""
+        return None if self.arrays is None else self.arrays[1]
 
     def __len__(self) -> int:
         """Number of batches, 0 if that is not known."""
@@ -77,6 +88,7 @@ class Batches:
             raise ValueError(
                 f"{self.what} needs targets. Received: batches of inputs only."
             )
+        check_is_batch(y)
         return x, _arrays(y), _arrays(weight)
 
     def _as_arrays(self, data: Any) -> Batch | None:
@@ -95,7 +107,8 @@ class Batches:
             raise ValueError(
                 f"{self.what} must be one tuple, `(x, y)` or "
                 "`(x, y, sample_weight)`, or a data set of these. "
-                "Received: inputs without targets."
+                "Received: inputs without targets; what follows them as an "
+                "argument of its own is taken for OOD data."
             )
         arrays = _arrays(x), _arrays(y), _arrays(weight)
         self._check_lengths(arrays)

@@ -29,7 +29,9 @@ def swapped_sets(values: Mapping[str, float], samples: Samples) -> list[str]:
             hints.append(
                 f"{heading(key)} is {value:.3f}, below ½: the samples of "
                 f"{ood!r} are trusted more than the ID samples. Are the two "
-                "sets swapped, or does a higher score mean more trust?"
+                "sets swapped, does a higher score mean more trust, or are "
+                "the samples so far away that the answers saturate, as those "
+                "of a softmax or a sigmoid do?"
             )
     return hints
 

@@ -72,6 +72,12 @@ def functions(samples: Samples) -> Functions:
     return result
 
 
+def names_of_all(ood: Iterable[str]) -> list[str]:
+    """The metrics that there may be, whatever the task, with OOD sets."""
+    detection = [f"{one}_{metric}" for one in ood for metric in DETECTION]
+    return [name for name in HEADINGS if name not in DETECTION] + detection
+
+
 def split_key(key: str) -> tuple[str, str]:
     """The name of the OOD set, or `""`, and the metric."""
     for metric in DETECTION:

@@ -40,6 +40,8 @@ def check_model(model: Any) -> None:
             "`model` must be a Keras model. Received: an object of type "
             f"{type(model).__name__}. For arrays use `evaluate_scores`."
         )
+    if hasattr(model, "check_uncertainty"):
+        model.check_uncertainty()
 
 
 def check_output(model: Any, output: Any) -> None:

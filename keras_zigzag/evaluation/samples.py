@@ -47,6 +47,20 @@ class Samples:
             )
         if self.id.weight is not None:
             as_weight(self.id.weight, "sample_weight")
+        if self.task == "binary":
+            self._check_labels()
+
+    def _check_labels(self) -> None:
+        """Raises a `ValueError` for what is neither yes nor no."""
+        targets = self.id.targets
+        if self.id.weight is not None:
+            targets = targets[self.id.weight != 0]
+        bad = targets[~((targets >= 0) & (targets <= 1))]
+        if bad.size:
+            raise ValueError(
+                "The labels of a binary task must be 0 or 1. Received: "
+                f"targets with {bad.flat[0]}, one of {bad.size} such values."
+            )
 
     @functools.cached_property
     def loss(self) -> Array:

@@ -18,7 +18,7 @@ from keras_zigzag.heads.layers import (
     with_mean_regularizers,
 )
 from keras_zigzag.heads.places import Flow, head_starts, layers_in_order
-from keras_zigzag.heads.weights import HeadWeights
+from keras_zigzag.heads.weights import HeadWeights, start_alike
 from keras_zigzag.seeding import unseeded
 
 
@@ -108,12 +108,14 @@ class Multiplying:
         # another.
         self._copies: dict[Any, tuple[Any, Any]] = {}
         self._entered: dict[int, tuple[Any, Several]] = {}
+        self._stacks: dict[int, tuple[Any, Any]] = {}
         self._outer = {id(layer) for layer in self.base.operations}
         self._taken = {layer.name for layer in self.base.operations}
 
     def headed(self) -> HeadedModel:
         inputs = keras.tree.map_structure(input_like, self.base.input)
         outputs = run_graph(self.base, inputs, self._call)
+        self._part_heads()
         flat = [
             self._stacked(leaf, name)
             for leaf, name in zip(
@@ -125,6 +127,24 @@ class Multiplying:
         outputs = keras.tree.pack_sequence_as(outputs, flat)
         model = keras.Model(inputs, outputs, name=self.base.name)
         return HeadedModel(model, self.names, self.entries)
+
+    def _part_heads(self) -> None:
+        """Adds noise where heads start alike, and would learn alike."""
+        copies: dict[int, list[Any]] = {}
+        for (_, index), (layer, copy) in self._copies.items():
+            if index is not None and getattr(copy, "trainable_weights", []):
+                copies.setdefault(id(layer), [layer]).append(copy)
+        differ = [
+            layer
+            for layer, first, *others in copies.values()
+            if not any(start_alike(first, other) for other in others)
+        ]
+        if all(keras.tree.flatten(Flow(self.base, differ).depends)):
+            return
+        for layer, _, *others in copies.values():
+            for index, copy in enumerate(others, start=1):
+                if layer not in differ:
+                    self.weights.part(copy, index)
 
     def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
         if id(layer) in self._starts:
@@ -215,6 +235,12 @@ class Multiplying:
     def _stacked(self, leaf: Any, name: str) -> Any:
         if self.num_heads == 1:
             return leaf.tensors[0]
+        # A tensor may be several outputs.
+        if id(leaf) not in self._stacks:
+            self._stacks[id(leaf)] = leaf, self._stack(leaf, name)
+        return self._stacks[id(leaf)][1]
+
+    def _stack(self, leaf: Any, name: str) -> Any:
         # A layer whose place is taken by its copies leaves its name.
         is_free = not any(name in names for names in self.names.values())
         name = name if is_free else self._free(f"{name}_heads")

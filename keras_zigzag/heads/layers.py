@@ -111,7 +111,7 @@ class MeanOverHeads(keras.regularizers.Regularizer):
 
 
 def with_mean_regularizers(config: Any, num_heads: int) -> Any:
-    """The config of a layer whose regularisers count as the mean.
+    """The config of a layer whose regularisers of weights count as the mean.
 
     Args:
         config: Config of a layer, with those of the layers in it.
@@ -125,10 +125,15 @@ def with_mean_regularizers(config: Any, num_heads: int) -> Any:
         return config
     return {
         key: _mean_of(value, num_heads)
-        if key.endswith("regularizer") and value is not None
+        if _is_of_weights(key) and value is not None
         else with_mean_regularizers(value, num_heads)
         for key, value in config.items()
     }
+
+
+def _is_of_weights(key: str) -> bool:
+    # What activities add to the loss is divided as it comes, see `HeadLosses`.
+    return key.endswith("regularizer") and key != "activity_regularizer"
 
 
 def _mean_of(regularizer: Any, num_heads: int) -> dict[str, Any]:

@@ -59,18 +59,40 @@ class HeadWeights:
         if not is_kept and self.head_start == "perturbed":
             _perturb(copy)
 
+    def part(self, copy: Any, index: int) -> None:
+        """Adds noise to a copy that starts as that of the first head does."""
+        with self.seeded(index):
+            _perturb(copy, kernels_only=False)
+
+
+def start_alike(one: Any, other: Any) -> bool:
+    """Whether the trainable weights of two layers are equal."""
+    return all(
+        np.array_equal(*map(ops.convert_to_numpy, pair))
+        for pair in zip(
+            one.trainable_weights, other.trainable_weights, strict=True
+        )
+    )
+
 
 def _mixed_seed(*seeds: int) -> int:
     return int(np.random.SeedSequence(seeds).generate_state(1)[0])
 
 
-def _perturb(layer: Any) -> None:
+def _perturb(layer: Any, kernels_only: bool = True) -> None:
     """Adds to each kernel a tenth of its standard deviation in noise.
 
     A kernel whose values are all equal has none, and gets a tenth of these.
+
+    Args:
+        layer: Layer.
+        kernels_only: Boolean. Whether weights of one axis stay as they are,
+            where there are none but these too. Defaults to `True`.
     """
-    for weight in layer.trainable_weights:
-        if len(weight.shape) > 1:
+    weights = layer.trainable_weights
+    has_kernels = any(len(weight.shape) > 1 for weight in weights)
+    for weight in weights:
+        if len(weight.shape) > 1 or not (has_kernels or kernels_only):
             value = ops.convert_to_numpy(weight).astype("float32")
             noise = np.random.standard_normal(value.shape)
             scale = value.std() or np.abs(value).mean() or 1.0

@@ -112,10 +112,13 @@ def checked_probabilities(
             "`sample_weight` must have the shape of `labels`. Received: "
             f"{weight.shape}, `labels` of shape {label.shape}."
         )
-    p = p.reshape(-1, p.shape[-1])
+    p, label = p.reshape(-1, p.shape[-1]), label.ravel()
+    if weight is not None:
+        # What counts nothing is not there, and may have any label.
+        weight = weight.ravel()
+        p, label, weight = p[weight > 0], label[weight > 0], weight[weight > 0]
     _check_range(p, _tolerance(probabilities))
-    label = _class_indices(label.ravel(), p.shape[-1])
-    return label, p, None if weight is None else weight.ravel()
+    return _class_indices(label, p.shape[-1]), p, weight
 
 
 def _check_not_one_hot(label: Array, p: Array, tolerance: float) -> None:
@@ -133,7 +136,8 @@ def _check_not_one_hot(label: Array, p: Array, tolerance: float) -> None:
 
 
 def _class_indices(label: Array, num_classes: int) -> Array:
-    index = label.astype("int64")
+    with np.errstate(invalid="ignore"):
+        index = label.astype("int64")
     if np.any(index != label) or index.min() < 0 or index.max() >= num_classes:
         raise ValueError(
             f"`labels` must be class indices below {num_classes}. "

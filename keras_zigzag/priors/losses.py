@@ -58,6 +58,53 @@ def loss_from_logits(loss: Any) -> bool | None:
     return given.get("from_logits", parameters["from_logits"].default)
 
 
+def check_labels_of(
+    loss: Any, has_integers: bool, shape: tuple[int, ...]
+) -> None:
+    """Raises if a loss takes the other kind of labels of classes.
+
+    Args:
+        loss: Loss of one output: a string, an object or a callable.
+        has_integers: Boolean. Whether the labels are class indices.
+        shape: Tuple. That of the labels.
+
+    Raises:
+        ValueError: If it does. It says which of the two to change.
+    """
+    wants_integers = takes_integers(loss)
+    if wants_integers is None or wants_integers == has_integers:
+        return
+    if has_integers:
+        raise ValueError(
+            "The loss takes one-hot labels, and these are class indices. "
+            f"Received: loss={loss!r} and y of shape {shape}. Either give "
+            "`loss='sparse_categorical_crossentropy'`, or labels made by "
+            "`keras.utils.to_categorical(y)`."
+        )
+    raise ValueError(
+        "The loss takes class indices, and these are one-hot labels. "
+        f"Received: loss={loss!r} and y of shape {shape}. Either give "
+        "`loss='categorical_crossentropy'`, or the labels `y.argmax(-1)`."
+    )
+
+
+def takes_integers(loss: Any) -> bool | None:
+    """Whether a loss of Keras takes class indices, or one value per class.
+
+    `None` where it is not known.
+    """
+    if isinstance(loss, (str, dict)):
+        loss = keras.losses.get(loss)
+    if isinstance(loss, keras.losses.Loss):
+        loss = type(loss)
+    if not getattr(loss, "__module__", "").startswith("keras."):
+        return None
+    name = loss.__name__.lower().replace("_", "")
+    if name.startswith("ctc"):
+        return None
+    return name.startswith(("sparse", "categoricalgeneralized"))
+
+
 def ignored_class(loss: Any) -> int | None:
     """The label that a loss leaves out, as 255 in many segmentation sets."""
     if not isinstance(loss, keras.losses.Loss):

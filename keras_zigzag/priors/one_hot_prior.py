@@ -4,7 +4,11 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_zigzag.priors.losses import check_from_logits, ignored_class
+from keras_zigzag.priors.losses import (
+    check_from_logits,
+    check_labels_of,
+    ignored_class,
+)
 from keras_zigzag.priors.prior import (
     Prior,
     Shape,
@@ -129,7 +133,9 @@ class OneHotPrior(Prior):
     def check_values(self, targets: np.ndarray, loss: Any = None) -> None:
         require_finite(targets)
         self._check_shape(targets.shape)
-        if self._is_sparse(targets.shape):
+        is_sparse = self._is_sparse(targets.shape)
+        check_labels_of(only(loss), is_sparse, targets.shape)
+        if is_sparse:
             self._check_labels(targets, ignored_class(loss))
         else:
             self._check_weights(targets)

@@ -5,12 +5,13 @@ import numpy as np
 from keras import ops
 
 from keras_zigzag.checks import is_scalar
+from keras_zigzag.fixed_options import FixedOptions
 
 Tensor = Any
 Shape = tuple[int | None, ...]
 
 
-class Prior(keras.layers.Layer):
+class Prior(FixedOptions, keras.layers.Layer):
     """What turns targets and predictions into the second argument.
 
     A widened network takes `(inputs, prior)`. In training the prior is blank
@@ -37,6 +38,7 @@ class Prior(keras.layers.Layer):
     """
 
     counted = "value"
+    how_to_change = "Give a new prior to the model that is made with it."
 
     def __init__(
         self,

@@ -1,5 +1,7 @@
 """What every method has to do: the contract of `UncertaintyModel`."""
 
+import inspect
+
 import keras
 import numpy as np
 import pytest
@@ -168,3 +170,22 @@ def test_a_list_of_one_output_is_that_output(name, task):
     model = made(name, task, in_list)
     model.fit(x, y, verbose=0)
     toys.check_prediction(model.predict(x, verbose=0), x, base)
+
+
+@every(quick_on=("tensorflow", "torch"))
+def test_options_stay_and_another_model_may_have_others(name, task):
+    base, x, y = base_and_data(task)
+    model = made(name, task, base, eager=True)
+    model.fit(x, y, verbose=0)
+    out = model.predict(x, verbose=0)
+    for option in inspect.signature(type(model)).parameters:
+        if option != "kwargs":
+            with pytest.raises(ValueError, match="with_options"):
+                setattr(model, option, getattr(model, option))
+    same = model.with_options(aggregate="max")
+    assert (model.aggregate, same.aggregate) == (None, "max")
+    same_out = same.predict(x, verbose=0)
+    for key, value in out.items():
+        np.testing.assert_allclose(same_out[key], value, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match=r"no options \['scor'\].*aggregate"):
+        model.with_options(scor=None)

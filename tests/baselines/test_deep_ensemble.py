@@ -174,6 +174,17 @@ def test_one_by_one_evaluates_uncertainties(task):
         assert found == [pytest.approx(expected)]
 
 
+def test_one_by_one_needs_a_score_of_one_answer():
+    x, y = toys.features(), toys.labels()
+    ensemble = DeepEnsemble.from_model(
+        toys.mlp(), "classification", 2, score="mutual_information"
+    )
+    ensemble.compile("adam", CROSSENTROPY)
+    evaluation = UncertaintyEvaluation((x, y))
+    with pytest.raises(ValueError, match="Use `fit`.*score='mutual_inf"):
+        ensemble.fit_one_by_one(x, y, callbacks=[evaluation], verbose=0)
+
+
 def test_a_run_that_stopped_goes_on(tmp_path):
     x, y = toys.features(30), toys.labels(30)
     options = {"epochs": 3, "backup_dir": tmp_path / "run", "verbose": 0}
@@ -191,6 +202,12 @@ def test_a_run_that_stopped_goes_on(tmp_path):
     assert logs[0] is None
     assert began == [1, 2]
     toys.assert_same(toys.weights_of(ensemble.members[0]), first)
+    # Its dropout goes on where it was too.
+    options.pop("backup_dir")
+    whole = ready(seed=3)
+    whole.fit_one_by_one(x, y, **options)
+    toys.assert_same(ensemble.get_weights(), whole.get_weights())
+    options["backup_dir"] = tmp_path / "run"
     logs = ready(seed=3).fit_one_by_one(x, y, **options)
     assert logs == [None, None]
     with pytest.raises(ValueError, match="another ensemble"):
@@ -247,6 +264,45 @@ def test_adversarial_training_sees_both_and_metrics_the_samples():
     assert logs["loss"][0] == pytest.approx(np.mean(before), rel=1e-4)
     clean = [np.mean(each[:24]) for each in before]
     assert found == [pytest.approx(np.mean(clean), rel=1e-4)]
+
+
+def test_adversarial_samples_of_a_weighted_loss():
+    inputs = keras.Input((4,))
+    outputs = {name: layers.Dense(1, name=name)(inputs) for name in "ab"}
+    base = keras.Model(inputs, outputs)
+    x, task = toys.features(), dict.fromkeys("ab", "regression")
+    y = {"a": toys.values(seed=3), "b": toys.values(seed=4)}
+    factors = {"a": 1.0, "b": 0.25}
+    weight = {"a": np.array([1.0, 0.0] * 12), "b": np.ones(24)}
+    ensemble = DeepEnsemble.from_model(
+        base, task, 2, variance=False, adversarial=0.1
+    )
+    ensemble.compile("sgd", dict.fromkeys("ab", "mse"), loss_weights=factors)
+    ensemble.attack.adapt([x])
+    batch, *_ = ensemble.training_batch(x, y, weight)
+    member, slope = ensemble.members[0], 0.0
+    for name in "ab":
+        kernel, bias = toys.weights_of(member.get_layer(name))
+        error = factors[name] * weight[name][:, None] * (x @ kernel + bias)
+        error -= factors[name] * weight[name][:, None] * y[name]
+        slope = slope + error * kernel[:, 0]
+    expected = x + 0.1 * np.ptp(x, axis=0) * np.sign(slope)
+    moved = keras.ops.convert_to_numpy(batch.inputs.members[0])[24:]
+    np.testing.assert_allclose(moved, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("way", ["fit", "fit_one_by_one"])
+def test_adversarial_samples_of_labels_without_an_axis(way):
+    x, y = toys.features(), toys.labels(high=2)
+    weights = []
+    for labels in (y, y[:, None]):
+        ensemble = DeepEnsemble.from_model(
+            toys.mlp(1, "sigmoid"), "binary", 2, adversarial=0.05, seed=0
+        )
+        ensemble.compile("sgd", "binary_crossentropy")
+        getattr(ensemble, way)(x, labels, verbose=0)
+        weights.append(ensemble.get_weights())
+    toys.assert_same(*weights)
 
 
 @pytest.mark.slow_but_on("torch")
@@ -490,6 +546,17 @@ def test_bad_input():
         DeepEnsemble.from_model(toys.mlp(), "classification", 0)
     with pytest.raises(ValueError, match="same outputs"):
         DeepEnsemble.from_models([toys.mlp(2), toys.mlp(3)], "classification")
+    other_inputs = keras.Sequential(
+        [keras.Input((5,)), layers.Dense(3, activation="softmax")]
+    )
+    with pytest.raises(ValueError, match="same inputs"):
+        DeepEnsemble.from_models([toys.mlp(), other_inputs], "classification")
+    pair = [toys.mlp(), toys.mlp(activation=None)]
+    for models in (pair, pair[::-1]):
+        with pytest.raises(ValueError, match="all in logits"):
+            DeepEnsemble.from_models(models, "classification")
+    with pytest.raises(ValueError, match="in a list. Received: members=None"):
+        DeepEnsemble.from_models(None, "classification")
     with pytest.raises(ValueError, match=r"members=\[\]"):
         DeepEnsemble.from_models([], "classification")
     with pytest.raises(ValueError, match="score='entropy'"):

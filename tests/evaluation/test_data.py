@@ -118,6 +118,17 @@ def test_bad_ood_data(data, message):
         kz.evaluate_uncertainty(compiled_classifier(), (x, y), data)
 
 
+def test_samples_that_are_not_in_batches():
+    tf = pytest.importorskip("tensorflow")
+    x, y, _ = sets()
+    alone = tf.data.Dataset.from_tensor_slices((x, y))
+    model = compiled_classifier()
+    with pytest.raises(ValueError, match=r"Batch it, as with `.batch\(32\)`"):
+        kz.evaluate_uncertainty(model, alone)
+    with pytest.raises(ValueError, match=r"Batch it, as with `.batch\(32\)`"):
+        model.fit(alone)
+
+
 def test_data_without_end():
     tf = pytest.importorskip("tensorflow")
     endless = tf.data.Dataset.from_tensors(np.ones((2, 4))).repeat()

@@ -2,10 +2,15 @@ import functools
 import re
 
 import keras
+import numpy as np
 import pytest
 
 import keras_zigzag as kz
-from keras_zigzag.priors.losses import ignored_class, loss_from_logits
+from keras_zigzag.priors.losses import (
+    ignored_class,
+    loss_from_logits,
+    takes_integers,
+)
 
 pytestmark = pytest.mark.first_quick_on("jax", "torch")
 
@@ -22,6 +27,13 @@ def model(activation, task="classification", units=3):
         [keras.Input((4,)), keras.layers.Dense(units, activation=activation)]
     )
     return kz.ZigZagModel.from_model(base, task=task)
+
+
+def single_model():
+    base = keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(3, activation="softmax")]
+    )
+    return kz.baselines.SingleModel.from_model(base, task="classification")
 
 
 def own_loss(y_true, y_pred):
@@ -160,3 +172,44 @@ def test_ignored_class():
     assert ignored_class(loss) == 255
     assert ignored_class(losses.MeanSquaredError()) is None
     assert ignored_class("sparse_categorical_crossentropy") is None
+
+
+INTEGERS = [0, 2, 1]
+ONE_HOT = np.eye(3)[INTEGERS]
+
+
+@pytest.mark.parametrize(
+    "loss, labels, message",
+    [
+        ("categorical_crossentropy", INTEGERS, "takes one-hot labels, and"),
+        ("mse", INTEGERS, "takes one-hot labels, and"),
+        (losses.KLDivergence(), np.array([INTEGERS]).T, "takes one-hot labels"),
+        (
+            "sparse_categorical_crossentropy",
+            ONE_HOT,
+            "takes class indices, and",
+        ),
+        (
+            losses.SparseCategoricalCrossentropy(),
+            ONE_HOT,
+            "takes class indices",
+        ),
+        ([losses.sparse_categorical_crossentropy], ONE_HOT, "y.argmax"),
+    ],
+    ids=without_addresses,
+)
+def test_labels_of_the_other_kind(loss, labels, message):
+    x = np.zeros((3, 4), "float32")
+    for one in (model("softmax"), single_model()):
+        one.compile("adam", loss)
+        with pytest.raises(ValueError, match=message):
+            one.fit(x, np.array(labels), verbose=0)
+
+
+def test_labels_of_the_right_kind():
+    assert takes_integers(losses.CategoricalGeneralizedCrossEntropy()) is True
+    assert takes_integers(losses.CTC()) is None
+    assert takes_integers(own_loss) is None
+    for loss in OF_PROBABILITIES[:-1]:
+        is_sparse = "sparse" in str(loss).lower()
+        assert takes_integers(loss) is is_sparse

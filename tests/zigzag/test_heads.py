@@ -319,3 +319,107 @@ def test_an_infinite_answer_of_one_head_is_told(num_heads, uncertainty):
     last = [one for one in model.network.layers if hasattr(one, "bias")][-1]
     last.bias.assign([np.inf, 0.0])
     assert np.isnan(model.predict(x, verbose=0)["uncertainty"]).all()
+
+
+@keras.saving.register_keras_serializable("keras_zigzag_tests")
+class SeededInBuild(layers.Dense):
+    """A layer with a seed that no config tells."""
+
+    def build(self, input_shape):
+        self.kernel_initializer = keras.initializers.GlorotUniform(seed=1)
+        super().build(input_shape)
+
+
+ALIKE = {
+    "zeros": [layers.Dense(1, kernel_initializer="zeros", name="end")],
+    "seeded": [SeededInBuild(1, name="end")],
+    "normalised": [layers.Dense(1), layers.BatchNormalization(name="end")],
+}
+
+
+@pytest.mark.parametrize("head_start", ["fresh", "fresh_last", "perturbed"])
+@pytest.mark.parametrize("kind", ALIKE)
+def test_heads_that_would_start_alike_do_not(kind, head_start):
+    """They would learn alike, and never disagree."""
+    ends = [type(one).from_config(one.get_config()) for one in ALIKE[kind]]
+    hidden = layers.Dense(6, "relu", name="start")
+    base = keras.Sequential([keras.Input((4,)), hidden, *ends])
+    model = kz.ZigZagModel.from_model(
+        base,
+        task="regression",
+        num_heads=NUM_HEADS,
+        heads_from="end",
+        head_start=head_start,
+        uncertainty="disagreement",
+        seed=0,
+    )
+    model.adapt(toys.values())
+    first = weights_of(base.layers[-1])
+    kept = weights_of(model.network.get_layer("end_head_0"))
+    for one, other in zip(first, kept, strict=True):
+        np.testing.assert_array_equal(one, other)
+    out = model.predict(toys.features(), verbose=0)
+    assert (out["uncertainty"] > 1e-3).all()
+
+
+@keras.saving.register_keras_serializable("keras_zigzag_tests")
+class AddsSquares(layers.Layer):
+    def call(self, inputs):
+        self.add_loss(ops.sum(ops.square(inputs)))
+        return inputs
+
+
+@pytest.mark.parametrize("kind", ["add_loss", "layer", "regularizer"])
+def test_what_layers_of_heads_add_is_a_mean(kind, tmp_path):
+    layer = {
+        "add_loss": AddsSquares(),
+        "layer": layers.ActivityRegularization(l2=1.0),
+        "regularizer": layers.Activation(
+            "linear", activity_regularizer=keras.regularizers.L2(1.0)
+        ),
+    }[kind]
+    base = keras.Sequential(
+        [
+            keras.Input((4,)),
+            layers.Dense(6, "tanh"),
+            layers.Dense(5, "tanh", name="hidden"),
+            layer,
+            layers.Dense(1, name="answer"),
+        ]
+    )
+    model = kz.ZigZagModel.from_model(
+        base, task="regression", num_heads=NUM_HEADS
+    )
+    model.adapt(toys.values())
+    model.compile(keras.optimizers.SGD(0.0), "mse")
+    x, y = toys.features(), toys.values()
+    hidden = keras.Model(
+        model.network.input,
+        [
+            model.network.get_layer(f"hidden_head_{index}").output
+            for index in range(NUM_HEADS)
+        ],
+    )
+    blank = model.prior.encode_blank(24)
+    each = hidden.predict([x, ops.convert_to_numpy(blank)], verbose=0)
+    squares = np.mean([np.sum(one**2) for one in each])
+    # Keras divides what activities add by the size of the batch.
+    added = squares if kind == "add_loss" else squares / 24
+    error = np.mean((model.predict(x, verbose=0)["prediction"] - y) ** 2)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    for one in (model, loaded):
+        loss = one.evaluate(x, y, batch_size=24, verbose=0)
+        assert loss == pytest.approx(error + added, rel=1e-4)
+
+
+def test_one_tensor_as_two_outputs():
+    base = base_model()
+    outputs = base(base.inputs[0])
+    twice = keras.Model(base.inputs[0], {"a": outputs, "b": outputs})
+    model = kz.ZigZagModel.from_model(
+        twice, task=dict.fromkeys("ab", "classification"), num_heads=2
+    )
+    out = model.predict(toys.features(), verbose=0)["uncertainty"]
+    assert out["a"].shape == (24,)
+    np.testing.assert_array_equal(out["a"], out["b"])

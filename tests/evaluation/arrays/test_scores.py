@@ -79,6 +79,17 @@ def test_one_uncertainty_for_all_values_of_a_sample():
         )
 
 
+@pytest.mark.parametrize("bad", [2, -1, np.nan, np.inf])
+def test_binary_labels_are_yes_or_no(bad):
+    labels, given = np.array([1.0, 0.0, bad]), ([0.9, 0.2, 0.8], [1, 2, 3])
+    with pytest.raises(ValueError, match=f"must be 0 or 1. .* with {bad}"):
+        kz.evaluate_scores(labels, *given, task="binary")
+    report = kz.evaluate_scores(
+        labels, *given, task="binary", sample_weight=[1, 1, 0]
+    )
+    assert report["accuracy"] == 1.0
+
+
 def test_binary_by_hand():
     report = kz.evaluate_scores(
         targets=[[0], [1], [1]],

@@ -1,0 +1,50 @@
+"""What the layers of several heads add to the loss."""
+
+from typing import Any
+
+import keras
+
+from keras_zigzag.graphs import is_graph_model
+from keras_zigzag.heads.layers import HeadInput
+from keras_zigzag.heads.places import Flow, layers_in_order
+
+
+class HeadLosses:
+    """Makes what the layers of the heads add to the loss count as its mean.
+
+    That is what they add by `add_loss`, as activity regularisers do; each
+    head has such a layer, and Keras adds them up. Regularisers of weights
+    are `MeanOverHeads`.
+
+    Args:
+        network: The network, with an axis of heads or without.
+        num_heads: Integer.
+    """
+
+    def __init__(self, network: keras.Model, num_heads: int):
+        self.num_heads = num_heads
+        self.layers: list[Any] = []
+        if num_heads > 1 and is_graph_model(network):
+            self.layers = _layers_of_heads(network)
+
+    def __call__(self, losses: list[Any]) -> list[Any]:
+        """The losses of the network, those of the heads divided."""
+        of_heads = [loss for layer in self.layers for loss in layer.losses]
+        added = {id(loss) for loss in of_heads}
+        return [
+            loss / self.num_heads if id(loss) in added else loss
+            for loss in losses
+        ]
+
+
+def _layers_of_heads(network: keras.Model) -> list[Any]:
+    layers = layers_in_order(network)
+    inputs = [layer for layer in layers if isinstance(layer, HeadInput)]
+    outside = Flow(network, inputs).outside
+    return [
+        layer
+        for layer in layers
+        if isinstance(layer, keras.layers.Layer)
+        and not is_graph_model(layer)
+        and id(layer) not in outside
+    ]
