@@ -147,7 +147,10 @@ def as_array(data: Any) -> np.ndarray:
 def check_is_batch(targets: Any) -> None:
     """Raises a `ValueError` for the targets of a single sample."""
     for leaf in keras.tree.flatten(targets):
-        if is_array(leaf) and np.ndim(leaf) == 0:
+        # A list of numbers is a batch that is written out.
+        is_number = isinstance(leaf, np.generic)
+        shape = None if is_number else getattr(leaf, "shape", None)
+        if shape is not None and len(shape) == 0:
             raise ValueError(
                 "A data set must give batches of samples. Received: one whose "
                 "elements have a single number as their target. Batch it, as "
@@ -179,6 +182,7 @@ def _with_first(batch: Any, rest: Iterator[Any]) -> Iterator[Any]:
 def _check_batch(check: Callable[[Any], None], batch: Any) -> None:
     has_targets = isinstance(batch, (list, tuple)) and len(batch) > 1
     targets = batch[1] if has_targets else None
+    check_is_batch(targets)
     if targets is None:
         check(None)
     # The batches of a distributed data set are spread over devices, and not
@@ -187,7 +191,6 @@ def _check_batch(check: Callable[[Any], None], batch: Any) -> None:
         is_array(leaf) or is_scalar(leaf) or isinstance(leaf, str)
         for leaf in keras.tree.flatten(targets)
     ):
-        check_is_batch(targets)
         check(_as_arrays(targets))
 
 
