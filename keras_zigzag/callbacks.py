@@ -7,6 +7,7 @@ from typing import Any
 import keras
 
 from keras_zigzag.callback_order import move_to_front
+from keras_zigzag.checks import checked_validation
 from keras_zigzag.evaluation.metric_sets import names_of_all
 from keras_zigzag.evaluation.model_outputs import (
     Score,
@@ -179,15 +180,10 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
 
     def _check_targets(self) -> None:
         """What `fit` would say of such targets; of one output it cannot."""
-        targets = self._evaluation.id_batches.targets
-        if targets is None or self._evaluation.output is not None:
-            return
-        if not isinstance(self.model, UncertaintyModel):
-            return
-        try:
-            self.model.check_targets(targets)
-        except ValueError as error:
-            raise ValueError(f"In `id_data`: {error}") from error
+        is_known = isinstance(self.model, UncertaintyModel)
+        if is_known and self._evaluation.output is None:
+            arrays = self._evaluation.id_batches.arrays
+            checked_validation(self.model.check_targets, arrays, "id_data")
 
     @property
     def _prefix(self) -> str:

@@ -1,13 +1,12 @@
 """Options of a constructor that stay as they were given."""
 
 import functools
-from inspect import Parameter, signature
 from typing import Any
 
 import keras
 from keras import ops
 
-from keras_zigzag.model_config import SHARED_OPTIONS
+from keras_zigzag.model_config import SHARED_OPTIONS, argument_names
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -77,39 +76,26 @@ def with_options(model: Any, options: dict[str, Any]) -> Any:
     return made
 
 
-@functools.cache
-def _options(kind: type) -> tuple[str, ...]:
+def _options(kind: type) -> list[str]:
     """The arguments of a constructor, which are held by these names.
 
     Those of a user's classes, and of the class of this package that they are
     made of.
     """
-    classes = [one for one in kind.__mro__ if not _is_of_package(one)]
-    return tuple(
-        dict.fromkeys(
-            [
-                *(name for one in classes for name in _arguments(one)),
-                *_options_of_package(kind),
-            ]
-        )
-    )
+    names = [
+        name
+        for one in kind.__mro__
+        if issubclass(one, FixedOptions) and not _is_of_package(one)
+        for name in argument_names(one)
+    ]
+    return list(dict.fromkeys([*names, *_options_of_package(kind)]))
 
 
 @functools.cache
 def _options_of_package(kind: type) -> tuple[str, ...]:
     """Those of the class of this package, which lists all of its own."""
     first = next(one for one in kind.__mro__ if _is_of_package(one))
-    return (*_arguments(first), *SHARED_OPTIONS)
-
-
-def _arguments(kind: type) -> list[str]:
-    if not hasattr(kind, "how_to_change"):
-        return []
-    return [
-        name
-        for name, one in signature(kind).parameters.items()
-        if one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-    ]
+    return (*argument_names(first), *SHARED_OPTIONS)
 
 
 def _is_of_package(kind: type) -> bool:

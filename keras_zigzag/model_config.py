@@ -1,7 +1,7 @@
 """What the constructors, configs and signatures of all models share."""
 
 from collections.abc import Mapping
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 import keras
@@ -24,14 +24,21 @@ def check_options(
     unknown = sorted(set(kwargs) - {*KERAS_OPTIONS, *SHARED_OPTIONS})
     if not unknown:
         return
-    expected = sorted(
-        {*signature(method).parameters, *SHARED_OPTIONS} - {"kwargs"}
-    )
+    expected = sorted({*argument_names(method), *SHARED_OPTIONS})
     hint = (hints or {}).get(unknown[0], "")
     raise ValueError(
         f"Unknown arguments. Expected: {expected}, and `name`, `dtype` and "
         f"`trainable` of a Keras model. Received: {unknown}.{hint}"
     )
+
+
+def argument_names(kind: type) -> list[str]:
+    """The named arguments of a constructor."""
+    return [
+        name
+        for name, one in signature(kind).parameters.items()
+        if one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    ]
 
 
 def fit_options(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -60,12 +67,8 @@ def own_config(model: Any) -> dict[str, Any]:
 
     Models among them are serialised.
     """
-    parameters = signature(type(model)).parameters
-    return {
-        name: serialized(getattr(model, name))
-        for name in parameters
-        if name != "kwargs"
-    }
+    names = argument_names(type(model))
+    return {name: serialized(getattr(model, name)) for name in names}
 
 
 def serialized(one: Any) -> Any:

@@ -143,6 +143,9 @@ class UncertaintyModel(FixedOptions, keras.Model):
     def check_loss(self, loss: Any) -> None:
         """Raises a `ValueError` if the loss contradicts the outputs."""
 
+    def check_uncertainty(self) -> None:
+        """Raises a `ValueError` if it has none that could be evaluated."""
+
     def input_signature(self) -> list[Any]:
         """`keras.InputSpec` of the inputs, for `export`."""
         raise NotImplementedError

@@ -218,7 +218,7 @@ class Answers:
             self.flat_targets(targets),
             self.flat(self.for_loss(outputs)),
             self.flat_loss(loss_weights),
-            self._flat_weights(sample_weight),
+            self.flat_weights(sample_weight),
             strict=True,
         ):
             if one is not None:
@@ -227,7 +227,7 @@ class Answers:
                 total += factor * ops.sum(_weighted(found, weight))
         return total
 
-    def _flat_weights(self, sample_weight: Any) -> list[Any]:
+    def flat_weights(self, sample_weight: Any) -> list[Any]:
         """The weights of the samples, for each output; as Keras has them."""
         weights = keras.tree.flatten(sample_weight)
         if len(weights) == len(self.tasks):

@@ -13,7 +13,10 @@ from keras_zigzag.baselines.bases import (
     check_graph,
     copy_base,
 )
-from keras_zigzag.baselines.heads import with_log_variances
+from keras_zigzag.baselines.heads import (
+    prediction_part,
+    with_log_variances,
+)
 from keras_zigzag.baselines.members_model import MembersModel
 from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.graphs import functional_view
@@ -103,16 +106,14 @@ class DeepEnsemble(MembersModel):
         self.variance = variance
         self.seed = checked_seed(seed)
         self.adversarial = adversarial
-        first = functional_view(members[0])
-        if variance:
-            first = keras.Model(first.input, first.output[0])
-        self.use_answers(Answers(first, task, variance=variance))
-        _check_meaning(members, task, self.answers, variance)
+        first, *others = (_answers(one, task, variance) for one in members)
+        _check_meaning(first, others)
+        self.use_answers(first)
         self._mixture = Mixture(self.answers, score, len(members))
         self.attack = None
         if adversarial:
             self.attack = FastGradientSign(
-                adversarial, sizes_of(first.input), name="attack"
+                adversarial, sizes_of(members[0].input), name="attack"
             )
         self.built = True
 
@@ -277,20 +278,21 @@ def _shapes(tensors: Any) -> Any:
     return keras.tree.map_structure(lambda one: tuple(one.shape), tensors)
 
 
-def _check_meaning(
-    members: list[Any], task: Any, answers: Answers, variance: bool
-) -> None:
+def _answers(member: keras.Model, task: Any, variance: bool) -> Answers:
+    view = functional_view(member)
+    if variance:
+        view = prediction_part(view, "DeepEnsemble")
+    return Answers(view, task, variance=variance)
+
+
+def _check_meaning(first: Answers, others: list[Answers]) -> None:
     """Raises a `ValueError` if some give logits where others do not."""
-    for member in members[1:]:
-        view = functional_view(member)
-        if variance:
-            view = keras.Model(view.input, view.output[0])
-        other = Answers(view, task)
-        for index, name in enumerate(answers.output_names):
-            if other.from_logits(index) != answers.from_logits(index):
-                raise ValueError(
-                    "The members of an ensemble must all end in probabilities, "
-                    "or all in logits. Received: a member whose output "
-                    f"{name!r} is one, and another where it is the other. "
-                    "End all of them in a softmax (or sigmoid) layer."
-                )
+    for index, name in enumerate(first.output_names):
+        is_logits = first.from_logits(index)
+        if any(one.from_logits(index) != is_logits for one in others):
+            raise ValueError(
+                "The members of an ensemble must all end in probabilities, "
+                "or all in logits. Received: a member whose output "
+                f"{name!r} is one, and another where it is the other. "
+                "End all of them in a softmax (or sigmoid) layer."
+            )

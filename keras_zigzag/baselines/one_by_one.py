@@ -95,7 +95,6 @@ class Member(NetworkModel):
         super().__init__(network, task, score)
         self.use_answers(answers)
         self.attack = attack
-        self._mixture = Mixture(answers, score, num_samples=2)
 
     def training_batch(
         self, x: Any, y: Any, sample_weight: Any = None
@@ -108,7 +107,7 @@ class Member(NetworkModel):
     def check_uncertainty(self) -> None:
         """Raises a `ValueError` if one answer alone has no such score."""
         try:
-            Mixture(self.answers, self.score, num_samples=1)
+            self._mixture()
         except ValueError as error:
             raise ValueError(
                 "A member by itself has no uncertainty of this kind, so that "
@@ -119,12 +118,16 @@ class Member(NetworkModel):
 
     def estimate(self, inputs: Any) -> tuple[Any, Any]:
         outputs = self.call_loss(inputs, training=False)
-        return self._mixture.combined(self._mixture.stacked([outputs]))
+        mixture = self._mixture()
+        return mixture.combined(mixture.stacked([outputs]))
 
     def call_training(
         self, inputs: TrainingInputs, training: bool | None = None
     ) -> Any:
         return self.call_loss(inputs.inputs, training)
+
+    def _mixture(self) -> Mixture:
+        return Mixture(self.answers, self.score, num_samples=1)
 
 
 class AfterEachEpoch(keras.callbacks.Callback):

@@ -314,10 +314,7 @@ class SNGP(NetworkModel):
             process.update_covariance()
 
     def _observe(self, details: list[Any], sample_weight: Any) -> None:
-        weights = keras.tree.flatten(sample_weight)
-        if len(weights) < len(details):
-            # As Keras does in the loss.
-            weights = weights[:1] * len(details)
+        weights = self.answers.flat_weights(sample_weight)
         strategy = getattr(self, "distribute_strategy", None)
         num_replicas = getattr(strategy, "num_replicas_in_sync", 1)
         seen = set()

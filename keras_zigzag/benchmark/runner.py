@@ -24,10 +24,7 @@ from keras_zigzag.benchmark.scoring import (
     numbers_of_samples,
     scores_of,
 )
-from keras_zigzag.benchmark.training import (
-    to_first_epoch,
-    train,
-)
+from keras_zigzag.benchmark.training import to_first_epoch, train
 from keras_zigzag.epoch_backup import EpochBackup, write_arrays
 from keras_zigzag.number_checks import checked_count, checked_seed
 

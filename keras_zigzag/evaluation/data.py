@@ -48,11 +48,6 @@ class Batches:
         if self.arrays is None:
             _check_data_set(data, what)
 
-    @property
-    def targets(self) -> Any:
-        """The targets of arrays; `None` of a data set."""
-        return None if self.arrays is None else self.arrays[1]
-
     def __len__(self) -> int:
         """Number of batches, 0 if that is not known."""
         if self.arrays is not None:

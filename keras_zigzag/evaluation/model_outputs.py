@@ -16,6 +16,7 @@ from keras_zigzag.priors.losses import ignored_class, loss_from_logits
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
 from keras_zigzag.priors.value_prior import ValuePrior
 from keras_zigzag.thresholded_model import ThresholdedModel
+from keras_zigzag.uncertainty_model import UncertaintyModel
 
 Score = str | Callable[[Any], Any] | None
 SCORES = ("uncertainty", "entropy")
@@ -40,7 +41,7 @@ def check_model(model: Any) -> None:
             "`model` must be a Keras model. Received: an object of type "
             f"{type(model).__name__}. For arrays use `evaluate_scores`."
         )
-    if hasattr(model, "check_uncertainty"):
+    if isinstance(model, UncertaintyModel):
         model.check_uncertainty()
 
 

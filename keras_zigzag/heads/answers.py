@@ -116,19 +116,19 @@ class HeadAnswers:
             distance: Function of the outputs of one head in two passes.
         """
         passes = [one_pass(blank)]
-        # What goes back is what all heads say together.
-        means = [self.mean(passes[0])]
+        mean = prediction = self.mean(passes[0])
         needs_passes = self.uncertainty in OF_TWO_PASSES
-        for _ in range(num_passes - 1 if needs_passes else 0):
-            prior = self.prior.encode_prediction(means[-1])
-            passes.append(one_pass(prior))
-            means.append(self.mean(passes[-1]))
-        uncertainty = self._uncertainty(passes, means[0], distance)
+        for index in range(num_passes - 1 if needs_passes else 0):
+            # What goes back is what all heads say together.
+            if index > 0:
+                mean = self.mean(passes[-1])
+            passes.append(one_pass(self.prior.encode_prediction(mean)))
+        uncertainty = self._uncertainty(passes, prediction, distance)
         for outputs in passes:
             uncertainty = keras.tree.map_structure(
                 self._known, uncertainty, outputs
             )
-        return means[0], uncertainty
+        return prediction, uncertainty
 
     def _uncertainty(
         self, passes: list[Any], mean: Any, distance: Callable

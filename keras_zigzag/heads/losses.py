@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from keras_zigzag.graphs import is_graph_model
+from keras_zigzag.graphs import is_graph_model, sublayers
 from keras_zigzag.heads.layers import HeadInput
 from keras_zigzag.heads.places import Flow, layers_in_order
 
@@ -29,8 +29,12 @@ class HeadLosses:
 
     def __call__(self, losses: list[Any]) -> list[Any]:
         """The losses of the network, those of the heads divided."""
-        of_heads = [loss for layer in self.layers for loss in layer.losses]
-        added = {id(loss) for loss in of_heads}
+        # `layer.losses` would compute the regularisers of weights again.
+        added = {
+            id(loss)
+            for layer in self.layers
+            for loss in layer._get_own_losses()
+        }
         return [
             loss / self.num_heads if id(loss) in added else loss
             for loss in losses
@@ -42,9 +46,10 @@ def _layers_of_heads(network: keras.Model) -> list[Any]:
     inputs = [layer for layer in layers if isinstance(layer, HeadInput)]
     outside = Flow(network, inputs).outside
     return [
-        layer
+        inner
         for layer in layers
         if isinstance(layer, keras.layers.Layer)
         and not is_graph_model(layer)
         and id(layer) not in outside
+        for inner in sublayers(layer)
     ]

@@ -114,9 +114,11 @@ def checked_probabilities(
         )
     p, label = p.reshape(-1, p.shape[-1]), label.ravel()
     if weight is not None:
-        # What counts nothing is not there, and may have any label.
         weight = weight.ravel()
-        p, label, weight = p[weight > 0], label[weight > 0], weight[weight > 0]
+        if not weight.all():
+            # What counts nothing is not there, and may have any label.
+            kept = weight != 0
+            p, label, weight = p[kept], label[kept], weight[kept]
     _check_range(p, _tolerance(probabilities))
     return _class_indices(label, p.shape[-1]), p, weight
 
