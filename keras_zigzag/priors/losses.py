@@ -6,6 +6,9 @@ from typing import Any
 
 import keras
 
+# Of losses, what is asked for here.
+ARGUMENTS = ("from_logits", "ignore_class")
+
 
 def check_from_logits(loss: Any, from_logits: bool, activation: str) -> None:
     """Raises if the loss and the output disagree about logits.
@@ -41,21 +44,14 @@ def check_from_logits(loss: Any, from_logits: bool, activation: str) -> None:
 
 def loss_from_logits(loss: Any) -> bool | None:
     """Whether a loss expects logits; `None` where it has no say in it."""
-    if isinstance(loss, (str, dict)):
-        loss = keras.losses.get(loss)
-    if isinstance(loss, keras.losses.Loss):
-        return getattr(loss, "from_logits", None)
-    given: dict[str, Any] = {}
-    while isinstance(loss, functools.partial):
-        given = {**loss.keywords, **given}
-        loss = loss.func
-    if not getattr(loss, "__module__", "").startswith("keras."):
-        return given.get("from_logits")
-    # `binary_crossentropy` and its like, by default of probabilities.
-    parameters = inspect.signature(loss).parameters
-    if "from_logits" not in parameters:
+    function, given = parts(loss)
+    if "from_logits" in given:
+        return given["from_logits"]
+    if inspect.isclass(function) or not is_of_keras(function):
         return None
-    return given.get("from_logits", parameters["from_logits"].default)
+    # `binary_crossentropy` and its like, by default of probabilities.
+    parameter = inspect.signature(function).parameters.get("from_logits")
+    return None if parameter is None else parameter.default
 
 
 def check_labels_of(
@@ -93,13 +89,10 @@ def takes_integers(loss: Any) -> bool | None:
 
     `None` where it is not known.
     """
-    if isinstance(loss, (str, dict)):
-        loss = keras.losses.get(loss)
-    if isinstance(loss, keras.losses.Loss):
-        loss = type(loss)
-    if not getattr(loss, "__module__", "").startswith("keras."):
+    function, _ = parts(loss)
+    if not is_of_keras(function):
         return None
-    name = loss.__name__.lower().replace("_", "")
+    name = function.__name__.lower().replace("_", "")
     if name.startswith("ctc"):
         return None
     return name.startswith(("sparse", "categoricalgeneralized"))
@@ -107,6 +100,27 @@ def takes_integers(loss: Any) -> bool | None:
 
 def ignored_class(loss: Any) -> int | None:
     """The label that a loss leaves out, as 255 in many segmentation sets."""
-    if not isinstance(loss, keras.losses.Loss):
-        return None
-    return getattr(loss, "ignore_class", None)
+    _, given = parts(loss)
+    return given.get("ignore_class")
+
+
+def parts(loss: Any) -> tuple[Any, dict[str, Any]]:
+    """The class or function of a loss, and those arguments that it has.
+
+    Args:
+        loss: Loss of one output: a string, an object or a callable.
+    """
+    if isinstance(loss, (str, dict)):
+        loss = keras.losses.get(loss)
+    if isinstance(loss, keras.losses.Loss):
+        names = [name for name in ARGUMENTS if hasattr(loss, name)]
+        return type(loss), {name: getattr(loss, name) for name in names}
+    given: dict[str, Any] = {}
+    while isinstance(loss, functools.partial):
+        given = {**loss.keywords, **given}
+        loss = loss.func
+    return loss, given
+
+
+def is_of_keras(function: Any) -> bool:
+    return getattr(function, "__module__", "").startswith("keras.")

@@ -172,6 +172,10 @@ def test_ignored_class():
     assert ignored_class(loss) == 255
     assert ignored_class(losses.MeanSquaredError()) is None
     assert ignored_class("sparse_categorical_crossentropy") is None
+    bound = functools.partial(
+        losses.sparse_categorical_crossentropy, ignore_class=255
+    )
+    assert ignored_class(bound) == 255
 
 
 INTEGERS = [0, 2, 1]
@@ -210,6 +214,16 @@ def test_labels_of_the_right_kind():
     assert takes_integers(losses.CategoricalGeneralizedCrossEntropy()) is True
     assert takes_integers(losses.CTC()) is None
     assert takes_integers(own_loss) is None
+    assert takes_integers(functools.partial(own_loss)) is None
+    for function, is_sparse in (
+        (losses.sparse_categorical_crossentropy, True),
+        (losses.categorical_crossentropy, False),
+    ):
+        bound = functools.partial(
+            functools.partial(function, axis=-1), from_logits=True
+        )
+        assert takes_integers(bound) is is_sparse
+        assert loss_from_logits(bound) is True
     for loss in OF_PROBABILITIES[:-1]:
         is_sparse = "sparse" in str(loss).lower()
         assert takes_integers(loss) is is_sparse
