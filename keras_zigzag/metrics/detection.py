@@ -1,5 +1,6 @@
 """ID and OOD samples in one ranking, which the detection metrics share."""
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,7 @@ def rank_detection(
     ood_score, ood_weight = checked_scores(
         ood_uncertainty, ood_weight, "ood", nan_policy
     )
+    _warn_of_labels(id_uncertainty, ood_uncertainty)
     is_positive = np.full(len(id_score) + len(ood_score), not is_ood)
     is_positive[len(id_score) :] = is_ood
     ranking = rank(
@@ -58,6 +60,26 @@ def checked_scores(
     return flat(
         **dict(zip(names, (score, as_weight(weight, names[1])), strict=True))
     )
+
+
+def _warn_of_labels(id_uncertainty: Any, ood_uncertainty: Any) -> None:
+    """Tells who passes labels and scores, as to scikit-learn."""
+    labels, scores = np.asarray(id_uncertainty), np.asarray(ood_uncertainty)
+    if (
+        labels.shape == scores.shape
+        and labels.dtype.kind in "bui"
+        and scores.dtype.kind == "f"
+        and np.array_equal(np.unique(labels), [0, 1])
+    ):
+        warnings.warn(
+            "The uncertainties of the ID samples are all 0 or 1, which looks "
+            "like labels. Metrics of OOD detection take those of ID and of "
+            "OOD samples one after the other: with labels, 1 for OOD, "
+            "`roc_auc(scores[labels == 0], scores[labels == 1])`. "
+            f"Received: id_uncertainty of dtype {labels.dtype} and "
+            f"ood_uncertainty of {scores.dtype}, both of shape {labels.shape}",
+            stacklevel=4,
+        )
 
 
 def _joined(

@@ -117,6 +117,21 @@ def test_single_samples():
     assert metrics.average_precision([1], [2]) == 1.0
 
 
+@pytest.mark.parametrize("dtype", [bool, int])
+def test_warns_of_labels_in_the_order_of_scikit_learn(dtype):
+    labels = np.array([0, 1, 1, 0], dtype)
+    scores = np.array([0.1, 0.8, 0.4, 0.3])
+    with pytest.warns(UserWarning, match=r"scores\[labels == 0\]") as caught:
+        metrics.roc_auc(labels, scores)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="looks like labels"):
+        metrics.fpr_at_tpr(labels, scores)
+    # Votes are uncertainties, too; and nothing else is labels.
+    metrics.roc_auc(labels, labels)
+    metrics.roc_auc(labels[:3], scores)
+    metrics.roc_auc(labels.astype(float), scores)
+
+
 @pytest.mark.parametrize(
     "metric",
     [
