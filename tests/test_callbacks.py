@@ -245,6 +245,7 @@ class TestTraining:
         callback = kz.callbacks.UncertaintyEvaluation(batches)
         assert len(fit(callback)["val_aurc"]) == 3
 
+    @pytest.mark.first_quick_on("tensorflow", "jax", "torch")
     @pytest.mark.parametrize(
         "kwargs",
         [
@@ -279,6 +280,7 @@ class TestTraining:
             keras.config.set_dtype_policy("float32")
         assert len(history["val_nll"]) == 3
 
+    @pytest.mark.slow
     @pytest.mark.backend("tensorflow")
     def test_two_replicas(self, two_replicas):
         with two_replicas.scope():

@@ -47,6 +47,7 @@ def test_trains_predicts_and_loads(name, task, tmp_path):
     toys.check_loaded(model, x, y, tmp_path)
 
 
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @every(quick_on=())
 def test_a_weight_of_zero_is_no_sample(name, task):
     base, x, y = base_and_data(task)
@@ -126,6 +127,7 @@ def test_two_replicas_and_data_sets(name, task, two_replicas):
     toys.check_prediction(model.predict(data, verbose=0), x, base)
 
 
+@pytest.mark.slow
 def test_all_saved_for_a_fresh_process():
     cases = {}
     for name, method in METHODS.items():

@@ -26,6 +26,7 @@ def costs_nothing(monkeypatch):
     monkeypatch.setattr(runner, "costs_of", lambda *arguments: {"size": 1})
 
 
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize("num_bytes", [0, 100, -300])
 def test_a_damaged_backup_is_left_aside(num_bytes, tmp_path, monkeypatch):
     protocol = tiny_protocol.make(epochs=2)
@@ -190,6 +191,7 @@ def test_lines_of_no_run_are_left_out(tmp_path):
     assert only == good | {"unknown": 1}
 
 
+@pytest.mark.slow
 def test_lines_of_two_processes_do_not_mix(tmp_path):
     """Long lines, written at once by as many processes as there are cores."""
     code = (

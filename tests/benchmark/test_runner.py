@@ -86,10 +86,9 @@ def test_all_methods_go_on_with_the_same_numbers(task, tmp_path, monkeypatch):
     assert numbers(resumed) == numbers(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.backend("tensorflow")
-@pytest.mark.parametrize(
-    "num_kills", [1, pytest.param(5, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("num_kills", [1, 5])
 def test_killed_at_random_moments_the_numbers_are_the_same(num_kills, tmp_path):
     """A process that is killed has no time to clean up."""
     file = Path(tiny_protocol.__file__)
@@ -234,6 +233,7 @@ def test_entropy_stands_beside_a_distance(tmp_path):
     assert single["entropy_metrics"] == {}
 
 
+@pytest.mark.slow
 @pytest.mark.real_costs
 def test_costs_are_relative_to_the_single_model(tmp_path):
     protocol = tiny_protocol.make(epochs=1)

@@ -163,13 +163,8 @@ def test_the_middle_of_the_resnet_begins_its_second_block(ablation):
     assert layer.kernel.shape == (3, 3, 16, 32)
 
 
-@pytest.mark.parametrize(
-    "task",
-    [
-        "classification",
-        pytest.param("regression", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_report_of_two_variants(ablation, task, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "costs_of", lambda *arguments: {"size": 1})
     protocol = ablation.make(base(task), layers=(2, 3))

@@ -14,6 +14,7 @@ BOTH = pytest.mark.parametrize("case", [RISK, DETECTION], ids=["risk", "ood"])
 PARTS = np.split(np.arange(200), [64, 128])
 
 
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.backend("tensorflow")
 @pytest.mark.parametrize("jit_compile", [False, True])
 @BOTH

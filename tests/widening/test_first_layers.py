@@ -47,6 +47,7 @@ def cnn(first):
     )
 
 
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize("name", FIRST)
 def test_passed_over(name):
     base = cnn(FIRST[name]())

@@ -43,6 +43,7 @@ def transformer():
     return keras.Model(inputs, layers.Dense(3)(x)), floats(4, 5, 8)
 
 
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize("build", [mlp, cnn, transformer])
 def test_policy(policy, build):
     if (keras.backend.backend(), policy, build) == (

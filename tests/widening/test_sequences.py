@@ -28,6 +28,7 @@ RECURRENT = {
 }
 
 
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize("name", RECURRENT)
 def test_recurrent(name):
     base = keras.Sequential(
@@ -130,6 +131,7 @@ def tagger(nested):
     )
 
 
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @passes_the_mask
 @pytest.mark.parametrize("layer", [None, "tags"])
 @pytest.mark.parametrize("nested", [False, True])
@@ -191,6 +193,7 @@ def test_padding_changes_nothing():
     )
 
 
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize("passes", ["both", "sampled"])
 @passes_the_mask
 @pytest.mark.parametrize("layer", [None, "tags"])

@@ -44,6 +44,7 @@ def functional(passes="both"):
     )
 
 
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize("make", [subclassed, functional])
 @pytest.mark.parametrize("passes", ["both", "sampled"])
 def test_networks_with_two_inputs(make, passes, tmp_path):
