@@ -33,7 +33,7 @@ def rank_detection(
     ood_score, ood_weight = checked_scores(
         ood_uncertainty, ood_weight, "ood", nan_policy
     )
-    _warn_of_labels(id_uncertainty, ood_uncertainty)
+    _warn_of_labels(id_score, ood_score)
     is_positive = np.full(len(id_score) + len(ood_score), not is_ood)
     is_positive[len(id_score) :] = is_ood
     ranking = rank(
@@ -62,22 +62,21 @@ def checked_scores(
     )
 
 
-def _warn_of_labels(id_uncertainty: Any, ood_uncertainty: Any) -> None:
+def _warn_of_labels(id_score: Array, ood_score: Array) -> None:
     """Tells who passes labels and scores, as to scikit-learn."""
-    labels, scores = np.asarray(id_uncertainty), np.asarray(ood_uncertainty)
     if (
-        labels.shape == scores.shape
-        and labels.dtype.kind in "bui"
-        and scores.dtype.kind == "f"
-        and np.array_equal(np.unique(labels), [0, 1])
+        len(id_score) == len(ood_score)
+        and id_score.dtype.kind in "bui"
+        and ood_score.dtype.kind == "f"
+        and np.array_equal(np.unique(id_score), [0, 1])
     ):
         warnings.warn(
             "The uncertainties of the ID samples are all 0 or 1, which looks "
             "like labels. Metrics of OOD detection take those of ID and of "
             "OOD samples one after the other: with labels, 1 for OOD, "
             "`roc_auc(scores[labels == 0], scores[labels == 1])`. "
-            f"Received: id_uncertainty of dtype {labels.dtype} and "
-            f"ood_uncertainty of {scores.dtype}, both of shape {labels.shape}",
+            f"Received: id_uncertainty of dtype {id_score.dtype} and "
+            f"ood_uncertainty of {ood_score.dtype}, {len(id_score)} each",
             stacklevel=4,
         )
 

@@ -47,7 +47,6 @@ def test_trains_predicts_and_loads(name, task, tmp_path):
     toys.check_loaded(model, x, y, tmp_path)
 
 
-@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @every(quick_on=())
 def test_a_weight_of_zero_is_no_sample(name, task):
     base, x, y = base_and_data(task)

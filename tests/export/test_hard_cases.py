@@ -145,7 +145,7 @@ def test_whole_numbers_have_no_bad_values():
     assert np.isfinite(model.predict(x, verbose=0)["uncertainty"]).all()
 
 
-@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
+@pytest.mark.first_quick_on("tensorflow")
 @pytest.mark.slow_but_on("tensorflow")
 @pytest.mark.parametrize("runtime", FORMATS)
 def test_hard_cases_in_artifacts(runtime, tmp_path):

@@ -110,7 +110,6 @@ CNNS = {
 }
 
 
-@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize("name", CNNS)
 def test_cnn(name):
     shape, first = CNNS[name]

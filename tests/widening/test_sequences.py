@@ -28,7 +28,6 @@ RECURRENT = {
 }
 
 
-@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize("name", RECURRENT)
 def test_recurrent(name):
     base = keras.Sequential(

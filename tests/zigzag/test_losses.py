@@ -104,8 +104,8 @@ def two_targets(structure):
 NAMED = {"kind": "sparse_categorical_crossentropy", "size": "mse"}
 
 
-@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 # Keras takes a dict of losses for a dict of outputs.
+@pytest.mark.first_quick_on("tensorflow", "jax", "torch")
 @pytest.mark.parametrize(
     "structure, form, passes",
     [
