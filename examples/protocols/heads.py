@@ -82,14 +82,30 @@ def variants(last_layer, more_layers):
     }
 
 
+def ensembles_of_means():
+    """Of a regression: scores without the variances that members predict.
+
+    The first is the same ensemble by the spread of its means; the members of
+    the second predict none, and have the loss of the heads.
+    """
+    five = {"num_members": 5}
+    return {
+        "DeepEnsemble, 5 members, disagreement": Variant(
+            "DeepEnsemble", five, inference={"score": "epistemic_variance"}
+        ),
+        "DeepEnsemble, 5 members, no variances": Variant(
+            "DeepEnsemble", five | {"variance": False}
+        ),
+    }
+
+
 def make(file, base):
     """The experiment with heads that is made of another one."""
+    chosen = variants(LAST_LAYER[file], MORE_LAYERS[file])
+    if base.task == "regression":
+        chosen |= ensembles_of_means()
     return smaller(
-        base,
-        "heads",
-        LOADS[file],
-        variants=variants(LAST_LAYER[file], MORE_LAYERS[file]),
-        references=REFERENCES,
+        base, "heads", LOADS[file], variants=chosen, references=REFERENCES
     )
 
 

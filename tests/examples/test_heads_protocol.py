@@ -71,6 +71,39 @@ def test_all_variants_of_a_base(protocols, name):
     assert sizes[last] < sizes[FIVE] < sizes[more]
 
 
+def test_ensembles_scored_by_means_alone(protocols):
+    only = set(protocols["heads-uci-yacht"].all_variants())
+    only -= set(protocols["heads-mnist"].all_variants())
+    five = "DeepEnsemble, 5 members"
+    assert only == {f"{five}, disagreement", f"{five}, no variances"}
+    protocol = protocols["heads-uci-yacht"]
+    x = np.random.default_rng(0).normal(size=(6, 6)).astype("float32")
+    spread = {}
+    for label in (five, *only):
+        variant = protocol.all_variants()[label]
+        keras.utils.set_random_seed(0)
+        model = kz.baselines.DeepEnsemble.from_model(
+            protocol.build(),
+            task="regression",
+            seed=0,
+            **variant.arguments,
+        )
+        found = model.predict(x, verbose=0)["uncertainty"]
+        means = [means_of(one(x)) for one in model.members]
+        spread[label] = found, np.std(means, axis=0)[:, 0]
+    found, expected = spread[f"{five}, disagreement"]
+    np.testing.assert_allclose(found, expected**2, rtol=1e-4)
+    found, expected = spread[f"{five}, no variances"]
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    found, expected = spread[five]
+    assert (found > 1.01 * expected).all()
+
+
+def means_of(outputs):
+    """Of a member, that may predict variances too."""
+    return keras.ops.convert_to_numpy(keras.tree.flatten(outputs)[0])
+
+
 def num_layers_of_no_head(model):
     kinds = (keras.layers.Dense, keras.layers.Conv2D)
     return sum(
