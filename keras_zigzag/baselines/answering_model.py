@@ -80,6 +80,12 @@ class AnsweringModel(UncertaintyModel):
             targets, self.loss if self.compiled else None
         )
 
+    @property
+    def has_own_loss(self) -> bool:
+        """Whether `compile` needs no loss, for none of the outputs."""
+        losses = self.answers.flat_loss(self.answers.with_own_loss(None))
+        return all(one is not None for one in losses)
+
     def check_loss(self, loss: Any) -> None:
         if loss is not None:
             self.answers.check_loss(loss)

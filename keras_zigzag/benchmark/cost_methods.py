@@ -127,7 +127,7 @@ def build_method(case: Case, name: str) -> keras.Model:
         model.compile("adam", "mse", jit_compile=base.jit_compile)
         return model
     model = method.from_model(base, task="classification", **options)
-    has_own_loss = variant.method == "EvidentialModel"
+    has_own_loss = getattr(model, "has_own_loss", False)
     loss = None if has_own_loss else "sparse_categorical_crossentropy"
     model.compile("adam", loss, jit_compile=base.jit_compile)
     return model

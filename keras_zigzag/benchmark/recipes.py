@@ -12,10 +12,6 @@ import keras_zigzag as kz
 from keras_zigzag.benchmark.protocol import Data, Protocol, Variant
 from keras_zigzag.evaluation.data import Batches
 
-OWN_LOSS = {
-    "classification": ("EvidentialModel",),
-    "regression": ("EvidentialModel", "SingleModel", "DeepEnsemble"),
-}
 # The base model is trained as it is; the method comes after.
 AFTER_TRAINING = ("OrthonormalCertificates", "TemperatureScaling")
 
@@ -45,9 +41,10 @@ class Recipe:
         if self.protocol.task == "regression" and hasattr(model, "adapt"):
             model.adapt(targets_of(data.train))
         training = self.protocol.training
+        has_own_loss = getattr(model, "has_own_loss", False)
         model.compile(
             training.optimizer(),
-            self._loss(),
+            None if has_own_loss else training.loss,
             jit_compile=training.jit_compile,
         )
         return model
@@ -73,11 +70,6 @@ class Recipe:
         method = kz.methods()[self.variant.method].model
         arguments = {"task": self.protocol.task, **self.variant.arguments}
         return method.from_model(base, **arguments)
-
-    def _loss(self) -> str | None:
-        if self.variant.method in OWN_LOSS[self.protocol.task]:
-            return None
-        return self.protocol.training.loss
 
 
 def check_built_anew(protocol: Protocol) -> None:

@@ -17,7 +17,7 @@ import pytest
 import keras_zigzag as kz
 from keras_zigzag.benchmark import Variant, run, runner
 from keras_zigzag.benchmark.__main__ import main
-from keras_zigzag.benchmark.recipes import check_built_anew
+from keras_zigzag.benchmark.recipes import Recipe, check_built_anew
 from keras_zigzag.benchmark.results import read_records
 from keras_zigzag.priors import OneHotPrior
 from tests.benchmark import tiny_protocol
@@ -361,6 +361,26 @@ def test_a_prior_is_made_anew_for_each_model():
     variant = Variant("ZigZagModel", {"prior": make})
     first, second = (variant.arguments["prior"] for _ in range(2))
     assert first is not second and not first.presence
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "has_own"),
+    [
+        ("SingleModel", {}, True),
+        ("EvidentialModel", {}, True),
+        ("DeepEnsemble", {}, True),
+        ("DeepEnsemble", {"variance": False}, False),
+        ("ZigZagModel", {}, False),
+    ],
+)
+def test_the_loss_of_the_protocol_unless_the_model_has_its_own(
+    name, options, has_own
+):
+    protocol = tiny_protocol.make("regression")
+    data = protocol.load(0)
+    model = Recipe(protocol, Variant(name, options)).trainee(data)
+    assert (model.loss == protocol.training.loss) is not has_own
+    assert np.isfinite(model.evaluate(*data.test, verbose=0)).all()
 
 
 def test_one_learning_rate_for_each_epoch():
