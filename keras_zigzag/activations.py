@@ -5,6 +5,7 @@ from typing import Any
 import keras
 
 from keras_zigzag.graphs import is_graph_model
+from keras_zigzag.of_keras import is_of_keras
 
 # Layers and operations that only move values or take means of them: what
 # goes in as logits or as probabilities comes out as such.
@@ -69,7 +70,7 @@ def _activation(tensor: Any) -> str | None:
     if is_graph_model(layer):
         return _activation(layer.outputs[index])
     kind = type(layer).__name__
-    if kind in OPERATIONS and type(layer).__module__.startswith("keras."):
+    if kind in OPERATIONS and is_of_keras(layer):
         return OPERATIONS[kind]
     activation = getattr(layer, "activation", None)
     name = getattr(activation, "__name__", None)

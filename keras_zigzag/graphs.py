@@ -8,6 +8,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_zigzag.of_keras import is_of_keras
+
 
 def is_graph_model(layer: Any) -> bool:
     """Whether the layer is a model whose graph of layers is known."""
@@ -16,7 +18,7 @@ def is_graph_model(layer: Any) -> bool:
     else:
         has_graph = isinstance(layer, keras.Function)
     # A subclass that overrides `call` may do anything besides its graph.
-    return has_graph and type(layer).call.__module__.startswith("keras.")
+    return has_graph and is_of_keras(type(layer).call)
 
 
 def functional_view(model: keras.Model) -> keras.Model:

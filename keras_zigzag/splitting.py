@@ -5,6 +5,7 @@ from typing import Any
 import keras
 
 from keras_zigzag.graphs import input_like, keras_tensors
+from keras_zigzag.of_keras import is_of_keras
 from keras_zigzag.prior_layers import RowsAgain
 from keras_zigzag.rewriting import call_again
 from keras_zigzag.two_inputs import takes_two_inputs
@@ -184,5 +185,5 @@ class Walk:
 
 
 def _is_split(network: keras.Model) -> bool:
-    has_own_call = not type(network).call.__module__.startswith("keras.")
+    has_own_call = not is_of_keras(type(network).call)
     return takes_two_inputs(network) and not has_own_call

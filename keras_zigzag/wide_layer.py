@@ -6,6 +6,7 @@ import keras
 
 from keras_zigzag.call_arguments import Arguments, first_features, replace
 from keras_zigzag.graphs import copy_layer, copy_state, sublayers
+from keras_zigzag.of_keras import is_of_keras
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from keras_zigzag.prior_rows import place_rows
 
@@ -191,9 +192,7 @@ def has_kernel(layer: Any) -> bool:
 
 
 def is_keras(layer: Any) -> bool:
-    return all(
-        type(each).__module__.startswith("keras.") for each in sublayers(layer)
-    )
+    return all(map(is_of_keras, sublayers(layer)))
 
 
 def _is_opaque(layer: Any) -> bool:

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_zigzag.finite import not_finite, unknown_where
+from keras_zigzag.of_keras import is_of_keras
 
 Tensor = Any
 # Exponentials of these and their squares are finite and not zero in float32.
@@ -134,5 +135,4 @@ def is_gaussian_loss(loss: Any) -> bool:
         return loss == "gaussian_nll"
     if isinstance(loss, GaussianNLL):
         return True
-    of_keras = getattr(loss, "__module__", type(loss).__module__) or ""
-    return not of_keras.startswith("keras.")
+    return not is_of_keras(loss)

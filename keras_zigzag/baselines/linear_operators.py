@@ -10,6 +10,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_zigzag.of_keras import is_of_keras
+
 Tensor = Any
 # Where a size is open, the operator is that of a sample of this size; its norm
 # hardly grows beyond.
@@ -193,9 +195,7 @@ def operator_of(layer: Any, input_shape: Any) -> Any:
 
 def is_linear(layer: Any, kinds: tuple) -> bool:
     """Whether a layer of these kinds does what Keras wrote it to do."""
-    return isinstance(layer, kinds) and type(layer).call.__module__.startswith(
-        "keras."
-    )
+    return isinstance(layer, kinds) and is_of_keras(type(layer).call)
 
 
 def _axes(layer: Any, input_shape: Any) -> list[Axis]:

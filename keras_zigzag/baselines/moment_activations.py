@@ -12,6 +12,7 @@ from keras_zigzag.baselines.moments import (
     quadrature,
     softmax,
 )
+from keras_zigzag.of_keras import is_of_keras
 
 # Without kinks or with small ones, so that quadrature is good.
 SMOOTH = (
@@ -108,6 +109,5 @@ def has_rule(function: Any) -> bool:
     """Whether the moments behind an activation are known."""
     if function is None:
         return True
-    module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__name__", None)
-    return module.startswith("keras.") and (name in CLOSED or name in SMOOTH)
+    return is_of_keras(function) and (name in CLOSED or name in SMOOTH)

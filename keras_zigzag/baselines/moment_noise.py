@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_zigzag.baselines.moments import Moments
 from keras_zigzag.graphs import is_graph_model
+from keras_zigzag.of_keras import is_of_keras
 from keras_zigzag.rewriting import Rewriting, put_before
 
 MULTIPLICATIVE = (
@@ -22,7 +23,7 @@ ADDITIVE = ("GaussianNoise",)
 def is_noise(layer: Any) -> bool:
     """Whether this is a layer of Keras that adds noise in training."""
     kind = type(layer).__name__
-    if not type(layer).__module__.startswith("keras."):
+    if not is_of_keras(layer):
         return False
     return (kind in MULTIPLICATIVE and layer.rate > 0) or (
         kind in ADDITIVE and layer.stddev > 0

@@ -15,6 +15,7 @@ from keras_zigzag.baselines.moment_activations import (
     rectified,
 )
 from keras_zigzag.baselines.moments import Moments, quadrature, softmax
+from keras_zigzag.of_keras import is_of_keras
 
 Rule = Callable[..., Moments]
 RANKS = ("1D", "2D", "3D")
@@ -162,7 +163,7 @@ def is_moving(layer: Any) -> bool:
 
 def _unsupported(layer: Any) -> str | None:
     kind = type(layer).__name__
-    if not type(layer).__module__.startswith("keras."):
+    if not is_of_keras(layer):
         return ""
     if kind in MOVING:
         bilinear = getattr(layer, "interpolation", "nearest") != "nearest"

@@ -6,6 +6,8 @@ from typing import Any
 
 import keras
 
+from keras_zigzag.of_keras import is_of_keras
+
 # Of losses, what is asked for here.
 ARGUMENTS = ("from_logits", "ignore_class")
 
@@ -120,7 +122,3 @@ def parts(loss: Any) -> tuple[Any, dict[str, Any]]:
         given = {**loss.keywords, **given}
         loss = loss.func
     return loss, given
-
-
-def is_of_keras(function: Any) -> bool:
-    return getattr(function, "__module__", "").startswith("keras.")

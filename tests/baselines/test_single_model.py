@@ -1,3 +1,5 @@
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -147,6 +149,31 @@ def test_loss_of_evaluate_is_the_nll_and_metrics_see_the_mean():
     out = model.predict(x, verbose=0)
     deviation = np.sqrt(np.exp(s).sum(-1))
     np.testing.assert_allclose(out["uncertainty"], deviation, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "mse",
+        keras.losses.MeanAbsoluteError(),
+        functools.partial(keras.losses.mean_squared_error),
+    ],
+)
+def test_a_loss_that_would_leave_the_variance_untrained(loss):
+    model = SingleModel.from_model(toys.mlp(1, None), task="regression")
+    with pytest.raises(ValueError, match="leave untrained"):
+        model.compile("sgd", loss)
+
+
+def test_a_loss_of_the_users_own_may_read_the_variance():
+    def nll(y, outputs):
+        mean, s = outputs[..., 0], outputs[..., 1]
+        return (s + (y - mean) ** 2 * keras.ops.exp(-s)) / 2
+
+    model = SingleModel.from_model(toys.mlp(1, None), task="regression")
+    model.compile("sgd", functools.partial(nll))
+    logs = model.evaluate(toys.features(), toys.values(), verbose=0)
+    assert np.isfinite(logs).all()
 
 
 # The contract.
