@@ -43,7 +43,9 @@ class DeepEnsemble(MembersModel):
 
     Regression members predict a variance beside each value and are trained
     with the Gaussian likelihood, unless `variance=False`; their Gaussians are
-    combined as a mixture.
+    combined as a mixture. Predicted variances rank errors well, but are small
+    where the members have seen nothing: to find that, take the spread of the
+    means alone, `score="epistemic_variance"`.
 
     Make one with `DeepEnsemble.from_model`, or of networks that are trained
     already with `DeepEnsemble.from_models`.
