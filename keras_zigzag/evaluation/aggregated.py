@@ -11,6 +11,7 @@ from keras_zigzag.evaluation.places import (
     check_same_width,
     places,
     rows_of_places,
+    some_places,
     weights_of_places,
 )
 from keras_zigzag.metrics.inputs import Array, as_numbers
@@ -64,7 +65,7 @@ def mean_errors(
     check_same_width(targets, prediction)
     there, weight = place_and_sample_weights(sample_weight, mask, shape)
     errors = prediction - targets
-    return Places(
+    result = Places(
         targets=mean_over_places(targets, there),
         prediction=mean_over_places(prediction, there),
         uncertainty=as_numbers(uncertainty, "uncertainty").astype("float64"),
@@ -74,6 +75,10 @@ def mean_errors(
         absolute=mean_over_places(np.abs(errors), there).mean(axis=-1),
         square=mean_over_places(errors**2, there).mean(axis=-1),
     )
+    kept = there.any(axis=1)
+    if weight is not None:
+        kept &= weight != 0
+    return result if kept.all() else some_places(result, kept)
 
 
 def place_and_sample_weights(

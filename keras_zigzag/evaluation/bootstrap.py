@@ -10,6 +10,7 @@ from keras_zigzag.evaluation.places import Places
 from keras_zigzag.evaluation.resampled_metrics import ResampledMetrics
 from keras_zigzag.evaluation.samples import OodScores, Samples
 from keras_zigzag.metrics.inputs import Array
+from keras_zigzag.number_checks import checked_count
 
 # Numbers in an array of one chunk: 16 MB, of which there are a few.
 CHUNK = 1 << 21
@@ -88,11 +89,7 @@ def _counts(
 
 
 def _check(num_resamples: int, confidence: float) -> None:
-    if not isinstance(num_resamples, int) or num_resamples < 2:
-        raise ValueError(
-            "`num_resamples` must be an integer of 2 or more. "
-            f"Received: num_resamples={num_resamples!r}"
-        )
+    checked_count("num_resamples", num_resamples, least=2)
     if not 0 < confidence < 1:
         raise ValueError(
             "`confidence` must be between 0 and 1. "

@@ -294,22 +294,20 @@ def weights_of_places(
 def _without_ignored(answers: Answers, result: Places) -> Places:
     if answers.ignore_class is None or answers.task != "classification":
         return result
-    return _some(result, result.targets != answers.ignore_class)
+    return some_places(result, result.targets != answers.ignore_class)
 
 
 def _there(result: Places, mask: Array | None) -> Places:
-    """The places that are there, by a mask or by what marks the others."""
-    score = result.uncertainty
-    kept = np.ones(score.shape, bool)
+    """The places that are there, by a mask and by their weight."""
+    kept = np.ones(result.uncertainty.shape, bool)
     if mask is not None and mask.size == kept.size:
         kept &= mask.ravel()
     if result.weight is not None:
-        # Padding has an uncertainty of NaN, and no weight.
-        kept &= ~(np.isnan(score) & (result.weight == 0))
-    return result if kept.all() else _some(result, kept)
+        kept &= result.weight != 0
+    return result if kept.all() else some_places(result, kept)
 
 
-def _some(result: Places, kept: Array) -> Places:
+def some_places(result: Places, kept: Array) -> Places:
     rows = {
         name: value[kept]
         for name, value in vars(result).items()

@@ -127,6 +127,16 @@ class UncertaintyReport(Mapping[str, float]):
         return self._needed_samples().loss
 
     @property
+    def sample_weight(self) -> Array | None:
+        """How many samples each one stands for; `None`: one."""
+        return self._needed_samples().id.weight
+
+    @property
+    def num_samples(self) -> int:
+        """Of the ID set; in a dense task each has many places."""
+        return self._needed_samples().id.num_samples
+
+    @property
     def ood_uncertainty(self) -> dict[str, Array]:
         ood = self._needed_samples().ood
         return {name: scores.uncertainty for name, scores in ood.items()}

@@ -40,9 +40,9 @@ def notes(report: Any) -> list[str]:
         for key, reason in report.missing.items()
     ]
     if report.intervals:
+        percent = f"{100 * report.confidence:g}%"
         lines.append(
-            f"In brackets: {report.confidence:.0%} confidence interval, by "
-            "bootstrap."
+            f"In brackets: {percent} confidence interval, by bootstrap."
         )
     return lines + report.hints
 

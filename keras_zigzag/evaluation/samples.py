@@ -41,8 +41,9 @@ class Samples:
     def __post_init__(self) -> None:
         if not len(self.id.uncertainty):
             raise ValueError(
-                "There are no places left in the ID set: all of them have the "
-                "label that is ignored. Received: "
+                "There are no places left in the ID set: all of them are "
+                "masked, have the weight 0 or the label that is ignored. "
+                "Received: "
                 f"{self.id.num_samples} samples."
             )
         if self.id.weight is not None:

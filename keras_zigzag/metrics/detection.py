@@ -11,6 +11,7 @@ from keras_zigzag.metrics.inputs import (
     as_scores,
     as_weight,
     flat,
+    where_there,
 )
 from keras_zigzag.metrics.ranking import Ranking, rank
 
@@ -56,10 +57,9 @@ def checked_scores(
     uncertainty: Any, weight: Any, which: str, nan_policy: NanPolicy
 ) -> list[Any]:
     names = f"{which}_uncertainty", f"{which}_weight"
+    weight, uncertainty = where_there(as_weight(weight, names[1]), uncertainty)
     score = as_scores(uncertainty, names[0], nan_policy)
-    return flat(
-        **dict(zip(names, (score, as_weight(weight, names[1])), strict=True))
-    )
+    return flat(**dict(zip(names, (score, weight), strict=True)))
 
 
 def _warn_of_labels(id_score: Array, ood_score: Array) -> None:

@@ -13,6 +13,7 @@ from keras_zigzag.metrics.inputs import (
     as_weight,
     flat,
     loss_arrays,
+    where_there,
 )
 from keras_zigzag.metrics.ranking import (
     BLOCK,
@@ -61,10 +62,13 @@ def pearson(
     ...     absolute_error=[1.0, 2.0, 3.0], uncertainty=[0.1, 0.4, 0.4])
     0.866025404
     """
+    weight, error, score = where_there(
+        as_weight(sample_weight), absolute_error, uncertainty
+    )
     error, score, weight = flat(
-        absolute_error=as_finite(absolute_error, "absolute_error"),
-        uncertainty=as_finite(uncertainty, "uncertainty"),
-        sample_weight=as_weight(sample_weight),
+        absolute_error=as_finite(error, "absolute_error"),
+        uncertainty=as_finite(score, "uncertainty"),
+        sample_weight=weight,
     )
     error = _standardised(error, weight, "absolute_error")
     score = _standardised(score, weight, "uncertainty")
@@ -156,10 +160,13 @@ def cumulative_calibration_curve(
     >>> curve.error_share
     [0.0, 0.25, 0.5, 1.0]
     """
+    weight, error, score = where_there(
+        as_weight(sample_weight), absolute_error, uncertainty
+    )
     error, score, weight = flat(
-        absolute_error=as_errors(absolute_error),
-        uncertainty=as_errors(uncertainty, "uncertainty"),
-        sample_weight=as_weight(sample_weight),
+        absolute_error=as_errors(error),
+        uncertainty=as_errors(score, "uncertainty"),
+        sample_weight=weight,
     )
     ranking = rank(score, error, weight)
     return CumulativeCalibrationCurve(

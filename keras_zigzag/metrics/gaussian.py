@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_zigzag.metrics.inputs import Array, as_finite, as_weight, flat
+from keras_zigzag.metrics.inputs import (
+    Array,
+    as_finite,
+    as_weight,
+    flat,
+    where_there,
+)
 
 
 class Interval(NamedTuple):
@@ -129,11 +135,14 @@ def interval_coverage(
     ...     targets=[0.0, 3.0], lower=[-1.0, -1.0], upper=[1.0, 1.0])
     0.5
     """
+    weight, targets, lower, upper = where_there(
+        as_weight(sample_weight), targets, lower, upper
+    )
     target, low, high, weight = flat(
         targets=as_finite(targets, "targets"),
         lower=as_finite(lower, "lower"),
         upper=as_finite(upper, "upper"),
-        sample_weight=as_weight(sample_weight),
+        sample_weight=weight,
     )
     _check_order(low, high)
     is_inside = (low <= target) & (target <= high)
@@ -158,10 +167,11 @@ def interval_width(lower: Any, upper: Any, sample_weight: Any = None) -> float:
     ...     lower=[-1.0, -1.0], upper=[1.0, 2.0])
     2.5
     """
+    weight, lower, upper = where_there(as_weight(sample_weight), lower, upper)
     low, high, weight = flat(
         lower=as_finite(lower, "lower"),
         upper=as_finite(upper, "upper"),
-        sample_weight=as_weight(sample_weight),
+        sample_weight=weight,
     )
     _check_order(low, high)
     return float(np.average(high - low, weights=weight))
@@ -170,11 +180,14 @@ def interval_width(lower: Any, upper: Any, sample_weight: Any = None) -> float:
 def _standard_scores(
     targets: Any, mean: Any, standard_deviation: Any, sample_weight: Any
 ) -> tuple[Array, Array, Array | None]:
+    weight, targets, mean, standard_deviation = where_there(
+        as_weight(sample_weight), targets, mean, standard_deviation
+    )
     target, mean, deviation, weight = flat(
         targets=as_finite(targets, "targets"),
         mean=as_finite(mean, "mean"),
         standard_deviation=_positive(standard_deviation),
-        sample_weight=as_weight(sample_weight),
+        sample_weight=weight,
     )
     return (target - mean) / deviation, deviation, weight
 

@@ -8,7 +8,6 @@ from keras_zigzag.number_checks import checked_number
 
 Array = np.ndarray
 NanPolicy = Literal["raise", "worst"]
-WEIGHTS = ("sample_weight", "id_weight", "ood_weight")
 
 
 def as_numbers(values: Any, name: str) -> Array:
@@ -133,12 +132,35 @@ def as_weight(values: Any, name: str = "sample_weight") -> Array | None:
     return array
 
 
+def where_there(weight: Array | None, *values: Any) -> list[Any]:
+    """The weight and the values without samples of weight 0.
+
+    These are not there, and what stands in their place, such as NaN at
+    padding, is nothing to be checked.
+
+    Args:
+        weight: What `as_weight` returned.
+        *values: Arrays, unchecked, with the axes of the weight or more. If
+            one of them has others, all are returned as they are, for `flat`
+            to refuse.
+
+    Returns:
+        List of the weight and of the values.
+    """
+    if weight is None or weight.all():
+        return [weight, *values]
+    # A mask may hide what is not there.
+    arrays = [np.asanyarray(one) for one in values]
+    if any(one.shape[: weight.ndim] != weight.shape for one in arrays):
+        return [weight, *values]
+    kept = weight != 0
+    return [weight[kept], *(one[kept] for one in arrays)]
+
+
 def flat(**arrays: Array | None) -> list[Any]:
     """The arrays with a single axis, after a check that their shapes agree.
 
-    Without it, `(N, 1)` against `(N,)` would broadcast to `(N, N)`. Samples
-    whose weight, an array called one of `WEIGHTS`, is 0 are left out: they
-    are not there.
+    Without it, `(N, 1)` against `(N,)` would broadcast to `(N, N)`.
 
     Args:
         **arrays: Arrays by the names that the error uses, or `None`.
@@ -152,13 +174,8 @@ def flat(**arrays: Array | None) -> list[Any]:
         raise ValueError(
             f"There must be one value per sample in each. Received: {listed}."
         )
-    kept: Any = slice(None)
-    for name, array in arrays.items():
-        if name in WEIGHTS and array is not None and not array.all():
-            kept = array.ravel() != 0
     return [
-        None if array is None else array.ravel()[kept]
-        for array in arrays.values()
+        None if array is None else array.ravel() for array in arrays.values()
     ]
 
 
@@ -170,11 +187,14 @@ def loss_arrays(
     name: str = "loss",
 ) -> list[Any]:
     """Losses, scores and weights with a single axis, checked."""
+    weight, loss, uncertainty = where_there(
+        as_weight(sample_weight), loss, uncertainty
+    )
     return flat(
         **{
             name: as_finite(loss, name),
             "uncertainty": as_scores(uncertainty, nan_policy=nan_policy),
-            "sample_weight": as_weight(sample_weight),
+            "sample_weight": weight,
         }
     )
 
@@ -186,13 +206,10 @@ def error_arrays(
     nan_policy: NanPolicy = "raise",
 ) -> list[Any]:
     """As `loss_arrays`, of errors that are not negative."""
-    return loss_arrays(
-        as_errors(absolute_error),
-        uncertainty,
-        sample_weight,
-        nan_policy,
-        "absolute_error",
+    error, score, weight = loss_arrays(
+        absolute_error, uncertainty, sample_weight, nan_policy, "absolute_error"
     )
+    return [as_errors(error), score, weight]
 
 
 def as_fraction(value: float, name: str) -> float:

@@ -17,6 +17,7 @@ from keras_zigzag.metrics.inputs import (
     as_scores,
     as_weight,
     flat,
+    where_there,
 )
 from keras_zigzag.metrics.ranking import (
     Ranking,
@@ -135,10 +136,13 @@ def relative_curve(count: Array, total: Array) -> LiftCurve:
 def _rank_correct(
     correct: Any, uncertainty: Any, sample_weight: Any, nan_policy: NanPolicy
 ) -> Ranking:
+    weight, correct, uncertainty = where_there(
+        as_weight(sample_weight), correct, uncertainty
+    )
     correct, score, weight = flat(
         correct=as_correct(correct),
         uncertainty=as_scores(uncertainty, nan_policy=nan_policy),
-        sample_weight=as_weight(sample_weight),
+        sample_weight=weight,
     )
     ranking = rank(score, correct, weight)
     check_lift(ranking)

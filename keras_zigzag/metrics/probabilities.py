@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from keras_zigzag.metrics.inputs import Array, as_finite, as_numbers, as_weight
+from keras_zigzag.metrics.inputs import (
+    Array,
+    as_finite,
+    as_numbers,
+    as_weight,
+    where_there,
+)
 
 
 def brier_score(
@@ -95,6 +101,10 @@ def checked_probabilities(
     labels: Any, probabilities: Any, sample_weight: Any
 ) -> tuple[Array, Array, Array | None]:
     """Labels `(N,)`, probabilities `(N, num_classes)`, weights `(N,)`."""
+    # What counts nothing is not there, and may have any label.
+    weight, labels, probabilities = where_there(
+        as_weight(sample_weight), labels, probabilities
+    )
     label = as_numbers(labels, "labels")
     p = as_finite(probabilities, "probabilities")
     if p.shape == label.shape:
@@ -106,19 +116,13 @@ def checked_probabilities(
             f"of classes. Received: `labels` of shape {label.shape}, "
             f"`probabilities` of shape {p.shape}."
         )
-    weight = as_weight(sample_weight)
     if weight is not None and weight.shape != label.shape:
         raise ValueError(
             "`sample_weight` must have the shape of `labels`. Received: "
             f"{weight.shape}, `labels` of shape {label.shape}."
         )
     p, label = p.reshape(-1, p.shape[-1]), label.ravel()
-    if weight is not None:
-        weight = weight.ravel()
-        if not weight.all():
-            # What counts nothing is not there, and may have any label.
-            kept = weight != 0
-            p, label, weight = p[kept], label[kept], weight[kept]
+    weight = None if weight is None else weight.ravel()
     _check_range(p, _tolerance(probabilities))
     return _class_indices(label, p.shape[-1]), p, weight
 

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def error_against_uncertainty(
-    absolute_error: Any, uncertainty: Any, ax: "Axes | None" = None
+    absolute_error: Any,
+    uncertainty: Any,
+    sample_weight: Any = None,
+    ax: "Axes | None" = None,
 ) -> "Axes":
     """Draws each sample's error against its uncertainty, and a linear fit.
 
@@ -25,6 +28,8 @@ def error_against_uncertainty(
     Args:
         absolute_error: Array of errors, one per sample.
         uncertainty: Array of the same shape.
+        sample_weight: Array of the same shape, or `None`. How many samples
+            each one stands for in the fit and in `r`.
         ax: Matplotlib axes. Defaults to `None`: new ones, in a figure of
             their own.
 
@@ -41,11 +46,14 @@ def error_against_uncertainty(
     >>> ax.lines[0].get_label()
     'linear fit, r = 0.866'
     """
-    (error, score), num_bad = finite_samples(
-        absolute_error=absolute_error, uncertainty=uncertainty
-    )
-    r = metrics.pearson(error, score)
-    fit = np.polynomial.Polynomial.fit(score, error, 1)
+    given = {"absolute_error": absolute_error, "uncertainty": uncertainty}
+    if sample_weight is not None:
+        given["sample_weight"] = sample_weight
+    (error, score, *weight), num_bad = finite_samples(**given)
+    r = metrics.pearson(error, score, *weight)
+    # The fit squares what it multiplies the residuals with.
+    roots = np.sqrt(weight[0]) if weight else None
+    fit = np.polynomial.Polynomial.fit(score, error, 1, w=roots)
     ends = np.array([score.min(), score.max()])
 
     ax = axes_for(ax)

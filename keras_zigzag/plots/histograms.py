@@ -16,6 +16,7 @@ def histograms(
     ood_uncertainty: Any = None,
     num_bins: int = 40,
     yscale: str = "log",
+    id_weight: Any = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draws how the uncertainties of ID and of OOD samples are distributed.
@@ -32,6 +33,8 @@ def histograms(
         num_bins: Integer. Defaults to `40`.
         yscale: `"log"`, which shows rare large uncertainties, or
             `"linear"`. Defaults to `"log"`.
+        id_weight: Array of the shape of `id_uncertainty`, or `None`. How
+            many samples each one stands for.
         ax: Matplotlib axes. Defaults to `None`: new ones, in a figure of
             their own.
 
@@ -49,19 +52,25 @@ def histograms(
     num_id = len(sets)
     if ood_uncertainty is not None:
         sets += named(ood_uncertainty, "OOD", "ood_uncertainty").items()
-    values, labels = [], []
-    for name, scores in sets:
-        (finite,), num_bad = finite_samples(**{name: scores})
+    values, weights, labels = [], [], []
+    for index, (name, scores) in enumerate(sets):
+        given = {name: scores}
+        if id_weight is not None and index < num_id:
+            given["id_weight"] = id_weight
+        (finite, *weight), num_bad = finite_samples(**given)
         total = len(finite) + num_bad
         note = f"; {left_out(num_bad, total)}" if num_bad else ""
         values.append(finite)
+        weights.append(weight[0] if weight else np.ones(len(finite)))
         labels.append(f"{name} (n = {len(finite):,}{note})")
     edges = _edges(np.concatenate(values), checked_count("num_bins", num_bins))
 
     ax = axes_for(ax)
     colors = [ID] * num_id + OOD * len(sets)
-    for finite, label, color in zip(values, labels, colors, strict=False):
-        share = np.histogram(finite, edges)[0] / len(finite)
+    for finite, weight, label, color in zip(
+        values, weights, labels, colors, strict=False
+    ):
+        share = np.histogram(finite, edges, weights=weight)[0] / weight.sum()
         fill = {"fill": True, "alpha": 0.25, "linewidth": 0.0}
         ax.stairs(share, edges, color=color, **fill)
         ax.stairs(share, edges, color=color, linewidth=1.0, label=label)

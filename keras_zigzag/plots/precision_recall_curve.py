@@ -23,6 +23,7 @@ def precision_recall_curve(
     ood_uncertainty: Any,
     positive: Positive = "ood",
     nan_policy: NanPolicy = "raise",
+    id_weight: Any = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draws how many of the samples that are flagged are OOD indeed.
@@ -38,6 +39,8 @@ def precision_recall_curve(
         positive: `"ood"` or `"id"`, the class to find. Defaults to `"ood"`.
         nan_policy: `"raise"`, or `"worst"` to rank NaN as most uncertain.
             Defaults to `"raise"`.
+        id_weight: Array of the shape of `id_uncertainty`, or `None`. How
+            many samples each one stands for.
         ax: Matplotlib axes. Defaults to `None`: new ones, in a figure of
             their own.
 
@@ -62,6 +65,7 @@ def precision_recall_curve(
             "ood_uncertainty": scores,
             "positive": positive,
             "nan_policy": nan_policy,
+            "id_weight": id_weight,
         }
         curve = metrics.detection_curves(**sets)
         precision = metrics.average_precision(**sets)

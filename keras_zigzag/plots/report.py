@@ -64,39 +64,48 @@ def _panels(report: Any) -> dict[str, Any]:
     """What to draw into which axes, by title."""
     loss, score = report.loss, report.uncertainty
     ood = dict(report.ood_uncertainty)
+    weight = report.sample_weight
     worst: dict[str, Any] = {"nan_policy": "worst"}
+    weighted: dict[str, Any] = {"sample_weight": weight}
     panels = {
         "Risk–coverage": lambda ax: risk_coverage_curve(
-            loss, score, **worst, ax=ax
+            loss, score, **worst, **weighted, ax=ax
         ),
-        "Uncertainties": lambda ax: histograms(score, ood or None, ax=ax),
+        "Uncertainties": lambda ax: histograms(
+            score, ood or None, id_weight=weight, ax=ax
+        ),
     }
     if report.task == "regression":
         panels |= {
             "Error against uncertainty": lambda ax: error_against_uncertainty(
-                loss, score, ax=ax
+                loss, score, **weighted, ax=ax
             ),
             "Cumulative calibration": lambda ax: cumulative_calibration_curve(
-                loss, score, ax=ax
+                loss, score, **weighted, ax=ax
             ),
         }
     else:
         panels |= {
             "Lift": lambda ax: lift_curve(
-                np.asarray(loss) == 0, score, **worst, ax=ax
+                np.asarray(loss) == 0, score, **worst, **weighted, ax=ax
             ),
         }
     if _has_probabilities(report):
         panels |= {
             "Reliability": lambda ax: reliability_diagram(
-                _labels(report), _probabilities(report), ax=ax
+                _labels(report),
+                _probabilities(report),
+                sample_weight=_weights_of_labels(report),
+                ax=ax,
             ),
         }
     if ood:
         panels |= {
-            "ROC": lambda ax: roc_curve(score, ood, **worst, ax=ax),
+            "ROC": lambda ax: roc_curve(
+                score, ood, **worst, id_weight=weight, ax=ax
+            ),
             "Precision–recall": lambda ax: precision_recall_curve(
-                score, ood, **worst, ax=ax
+                score, ood, **worst, id_weight=weight, ax=ax
             ),
         }
     return panels
@@ -136,6 +145,14 @@ def _labels(report: Any) -> Any:
     return targets.argmax(axis=-1) if is_one_hot else targets.ravel()
 
 
+def _weights_of_labels(report: Any) -> Any:
+    """A place of a binary task may have several labels."""
+    weight = report.sample_weight
+    if weight is None or report.task != "binary":
+        return weight
+    return np.repeat(weight, len(_labels(report)) // len(weight))
+
+
 def _probabilities(report: Any) -> Any:
     prediction = np.asarray(report.prediction)
     if report.task == "binary":
@@ -154,7 +171,7 @@ def _table_lines(report: Any) -> list[str]:
 
 def _draw_table(ax: Any, report: Any, lines: list[str]) -> None:
     ax.set_axis_off()
-    title = f"{report.task}, {np.size(report.uncertainty):,} samples"
+    title = f"{report.task}, {report.num_samples:,} samples"
     title = f"{report.name}: {title}" if report.name else title.capitalize()
     ax.text(
         0.0,

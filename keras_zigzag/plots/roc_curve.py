@@ -20,6 +20,7 @@ def roc_curve(
     id_uncertainty: Any,
     ood_uncertainty: Any,
     nan_policy: NanPolicy = "raise",
+    id_weight: Any = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draws how many OOD samples are found at what rate of false alarms.
@@ -33,6 +34,8 @@ def roc_curve(
             from the names of several OOD sets to such arrays.
         nan_policy: `"raise"`, or `"worst"` to rank NaN as most uncertain.
             Defaults to `"raise"`.
+        id_weight: Array of the shape of `id_uncertainty`, or `None`. How
+            many samples each one stands for.
         ax: Matplotlib axes. Defaults to `None`: new ones, in a figure of
             their own.
 
@@ -55,6 +58,7 @@ def roc_curve(
             "id_uncertainty": id_uncertainty,
             "ood_uncertainty": scores,
             "nan_policy": nan_policy,
+            "id_weight": id_weight,
         }
         label = f"{name}, AUC {metrics.roc_auc(**sets):.3f}"
         drawn.append((label, metrics.detection_curves(**sets)))

@@ -155,6 +155,41 @@ def test_a_weight_of_zero_is_no_sample(metric, seed):
 
 
 @ALL
+def test_what_is_not_there_is_not_checked(metric):
+    arrays = draw(metric, 0)
+    weights = [np.append(np.ones(len(a)), [0, 0]) for a in arrays]
+    extra = [np.append(a, [np.nan, -np.inf]) for a in arrays]
+    assert weighted(metric, extra, *weights) == approx(metric(*arrays))
+    hidden = [
+        np.ma.array(a, mask=w == 0) for a, w in zip(extra, weights, strict=True)
+    ]
+    assert weighted(metric, hidden, *weights) == approx(metric(*arrays))
+
+
+@pytest.mark.parametrize(
+    ("metric", "arrays"),
+    [
+        (metrics.pearson, ([1.0, 2.0, 4.0], [0.1, 0.4, 0.3])),
+        (metrics.cumulative_calibration_error, ([1.0, 2.0], [0.1, 0.4])),
+        (metrics.brier_score, ([1, 0], [[0.3, 0.7], [0.6, 0.4]])),
+        (metrics.brier_score, ([1, 0], [0.3, 0.6])),
+        (metrics.negative_log_likelihood, ([1, 0], [[0.3, 0.7], [0.6, 0.4]])),
+        (metrics.expected_calibration_error, ([1, 0], [[0.3, 0.7]] * 2)),
+        (metrics.gaussian_nll, ([1.0, 2.0], [0.0, 3.0], [1.0, 2.0])),
+        (metrics.gaussian_crps, ([1.0, 2.0], [0.0, 3.0], [1.0, 2.0])),
+        (metrics.interval_coverage, ([1.0, 5.0], [0.0, 3.0], [1.0, 4.0])),
+        (metrics.interval_width, ([0.0, 3.0], [1.0, 4.0])),
+    ],
+)
+def test_what_is_not_there_is_not_checked_in_others(metric, arrays):
+    rows = [np.asarray(one, "float64") for one in arrays]
+    bad = [np.concatenate([a, np.full_like(a[:1], np.nan)]) for a in rows]
+    weight = np.append(np.ones(len(rows[0])), 0.0)
+    found = metric(*bad, sample_weight=weight)
+    assert found == approx(metric(*arrays))
+
+
+@ALL
 def test_weights_that_sum_to_one(metric):
     arrays = draw(metric, 0)
     tiny = [np.full(len(a), 1 / sum(map(len, arrays))) for a in arrays]

@@ -78,5 +78,7 @@ def test_bad_range(low, high):
 
 @pytest.mark.parametrize("num_bins", [0, -1, 1.5])
 def test_bad_number_of_equal_bins(num_bins):
-    with pytest.raises(ValueError, match="at least 1. Received: num_bins="):
+    with pytest.raises(
+        ValueError, match="a positive integer. Received: num_bins="
+    ):
         EqualBins(num_bins, 0, 1)

@@ -12,6 +12,7 @@ from keras_zigzag.metrics.inputs import (
     as_errors,
     as_scores,
     flat,
+    where_there,
 )
 
 
@@ -42,17 +43,33 @@ def batch_tensors(
     names = (name, "uncertainty", "sample_weight")
     if any(ops.is_tensor(values) for values in given):
         values = _flat_tensors(dict(zip(names, given, strict=True)))
-    elif np.size(happened) == np.size(uncertainty) == 0:
-        values = [np.zeros(0), np.zeros(0), None]
     else:
-        weight = sample_weight
-        if weight is not None:
-            weight = as_errors(weight, "sample_weight")
-        score = as_scores(uncertainty, "uncertainty", nan_policy)
-        arrays = (checked(happened), score, weight)
-        values = flat(**dict(zip(names, arrays, strict=True)))
+        values = _flat_arrays(given, names, checked, nan_policy)
     happened, score, weight = map(_as_float32, values)
     return [happened, score, ops.ones_like(score) if weight is None else weight]
+
+
+def _flat_arrays(
+    given: tuple[Any, ...],
+    names: tuple[str, ...],
+    checked: Callable[[Any], Array],
+    nan_policy: NanPolicy,
+) -> list[Any]:
+    happened, uncertainty, weight = given
+    nothing = [np.zeros(0), np.zeros(0), None]
+    if np.size(happened) == np.size(uncertainty) == 0:
+        return nothing
+    if weight is not None:
+        # All of a batch may be 0, if not all of the set.
+        weight = as_errors(weight, "sample_weight")
+        weight, happened, uncertainty = where_there(
+            weight, happened, uncertainty
+        )
+        if not weight.size:
+            return nothing
+    score = as_scores(uncertainty, "uncertainty", nan_policy)
+    arrays = (checked(happened), score, weight)
+    return flat(**dict(zip(names, arrays, strict=True)))
 
 
 def _flat_tensors(given: dict[str, Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_zigzag.metrics.inputs import Array
 from keras_zigzag.metrics.streaming.float_bits import bits_of
-from keras_zigzag.number_checks import is_integer
+from keras_zigzag.number_checks import checked_count, is_integer
 
 SIGN_BIT = 1 << 31
 
@@ -75,11 +75,8 @@ class EqualBins:
     high: float
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.num_bins, int) and self.num_bins >= 1):
-            raise ValueError(
-                "`num_bins` must be an integer of at least 1. "
-                f"Received: num_bins={self.num_bins!r}"
-            )
+        num_bins = checked_count("num_bins", self.num_bins)
+        object.__setattr__(self, "num_bins", num_bins)
         if not (np.isfinite([self.low, self.high]).all() and self._steps() > 0):
             raise ValueError(
                 "`score_range` must be two finite numbers, `(low, high)`, the "

@@ -84,6 +84,10 @@ class TestText:
         assert " to " in row
         assert "90% confidence interval" in text
 
+    def test_a_confidence_is_not_rounded(self):
+        intervals = report().bootstrap(np.int64(50), confidence=0.999)
+        assert "99.9% confidence interval" in intervals.to_markdown()
+
 
 class TestJson:
     def test_what_is_in_it(self, tmp_path):

@@ -274,6 +274,54 @@ class TestWhatIsLeftOut:
         assert dict(weighted) == pytest.approx(dict(without))
         assert weighted.missing == without.missing
 
+    def test_what_stands_where_the_weight_is_zero_is_not_read(self):
+        y, p, u = [0.0, 1.0, 0.0, np.nan], [1.0, 2.0, 5.0, 1.0], [1.0, 2, 3, 9]
+        weighted = kz.evaluate_scores(
+            y, p, u, task="regression", sample_weight=[1, 1, 1, 0]
+        )
+        without = kz.evaluate_scores(y[:3], p[:3], u[:3], task="regression")
+        assert dict(weighted) == pytest.approx(dict(without))
+
+    def test_a_label_that_does_not_count_can_be_resampled(self):
+        report = kz.evaluate_scores(
+            [0, 1, 1, 0, -1, 1],
+            [0.1, 0.8, 0.4, 0.3, 0.5, 0.9],
+            [0.1, 0.2, 0.9, 0.3, 0.5, 0.1],
+            task="binary",
+            sample_weight=[1, 1, 1, 1, 0, 1],
+        )
+        intervals = report.bootstrap(num_resamples=50)
+        assert "brier" in report and "brier" in intervals
+
+    @pytest.mark.parametrize("by_sample", [False, True])
+    def test_a_mesh_of_which_no_place_counts(self, by_sample):
+        rng = np.random.default_rng(0)
+        targets, prediction = rng.normal(size=(2, 5, 4, 1))
+        score = rng.uniform(size=5)
+        weight = np.ones((5, 4))
+        weight[:, 3] = 0.5
+        weight[2] = 0.0
+        score[2] = np.nan
+        if by_sample:
+            weight = weight[:, 0]
+        report = kz.evaluate_scores(
+            targets,
+            prediction,
+            score,
+            task="regression",
+            sample_weight=weight,
+        )
+        kept = [0, 1, 3, 4]
+        expected = kz.evaluate_scores(
+            targets[kept],
+            prediction[kept],
+            score[kept],
+            task="regression",
+            sample_weight=weight[kept],
+        )
+        assert dict(report) == pytest.approx(dict(expected))
+        assert len(report) > 8
+
     def test_what_is_constant_but_for_weights_of_zero_is_missing(self):
         report = kz.evaluate_scores(
             [0.0, 0.0, 1.0],
