@@ -18,8 +18,8 @@ from keras_zigzag.benchmark.report_panels import (
 )
 from keras_zigzag.benchmark.report_rows import ENTROPY, Row
 from keras_zigzag.benchmark.report_run import ZIGZAG
-from keras_zigzag.benchmark.report_scores import Scores
 from keras_zigzag.benchmark.report_tables import at_samples
+from keras_zigzag.evaluation.samples import Samples
 from keras_zigzag.plots import error_against_uncertainty, reliability_diagram
 from keras_zigzag.plots.axes import (
     LINE,
@@ -71,17 +71,19 @@ def samples_figure(
     return figure
 
 
-def curves_figure(scores: Mapping[str, Scores], ood: str) -> "Figure":
+def curves_figure(scores: Mapping[str, Samples], ood: str) -> "Figure | None":
     """ROC and precision–recall curves of all methods, of one seed."""
     # Data may have got another set later.
     scores = {label: one for label, one in scores.items() if ood in one.ood}
+    if not scores:
+        return None
     labels = list(scores)
     figure, (roc, pr) = panels(2, 2, 2.6, -(-len(scores) // 2))
     handles = {}
     for label, one in scores.items():
         sets: dict[str, Any] = {
-            "id_uncertainty": one.uncertainty,
-            "ood_uncertainty": one.ood[ood],
+            "id_uncertainty": one.id.uncertainty,
+            "ood_uncertainty": one.ood[ood].uncertainty,
             "nan_policy": "worst",
         }
         curve = metrics.detection_curves(**sets)
@@ -102,7 +104,7 @@ def curves_figure(scores: Mapping[str, Scores], ood: str) -> "Figure":
     return figure
 
 
-def reliability_figure(scores: Mapping[str, Scores]) -> "Figure":
+def reliability_figure(scores: Mapping[str, Samples]) -> "Figure":
     """How often predictions of a confidence are right, a panel each."""
     figure, axes = panels(len(scores), GRID, 1.75)
     for ax, (label, one) in zip(axes, scores.items(), strict=True):
@@ -111,7 +113,7 @@ def reliability_figure(scores: Mapping[str, Scores]) -> "Figure":
     return figure
 
 
-def error_figure(scores: Mapping[str, Scores], units: str = "") -> "Figure":
+def error_figure(scores: Mapping[str, Samples], units: str = "") -> "Figure":
     """True against estimated error with Pearson's r, a panel each."""
     figure, axes = panels(len(scores), GRID, 1.75)
     for ax, (label, one) in zip(axes, scores.items(), strict=True):
@@ -124,7 +126,7 @@ def error_figure(scores: Mapping[str, Scores], units: str = "") -> "Figure":
     return figure
 
 
-def calibration_figure(scores: Mapping[str, Scores]) -> "Figure | None":
+def calibration_figure(scores: Mapping[str, Samples]) -> "Figure | None":
     """The share of all error against that of all uncertainty.
 
     Methods with an uncertainty that is constant, negative or not finite have
@@ -134,7 +136,7 @@ def calibration_figure(scores: Mapping[str, Scores]) -> "Figure | None":
     figure, (ax,) = panels(1, 1, 2.6, -(-len(scores) // 2))
     handles = {}
     for label, one in scores.items():
-        given = one.loss, one.uncertainty
+        given = one.loss, one.id.uncertainty
         try:
             curve = metrics.cumulative_calibration_curve(*given)
             area = metrics.cumulative_calibration_error(*given)
@@ -235,28 +237,26 @@ def _draw_fixed(
     return ax.axhline(np.nan if height is None else height, **looks)
 
 
-def _draw_reliability(ax: "Axes", label: str, scores: Scores) -> None:
+def _draw_reliability(ax: "Axes", label: str, scores: Samples) -> None:
     answers: dict[str, Any] = {
-        "labels": scores.labels,
-        "probabilities": scores.prediction.reshape(
-            -1, scores.prediction.shape[-1]
-        ),
+        "labels": scores.id.targets,
+        "probabilities": scores.id.prediction,
         "num_bins": NUM_BINS,
     }
     reliability_diagram(**answers, ax=ax)
     text = ax.get_legend_handles_labels()[1][0].split(", ")[-1]
     curve = metrics.reliability_curve(**answers)
-    is_full = curve.share * len(scores.labels) > FEW - 0.5
+    is_full = curve.share * len(scores.id.targets) > FEW - 0.5
     ax.lines[0].set_data(curve.confidence[is_full], curve.frequency[is_full])
     ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     _finish(ax, f"{label}\n{text}")
 
 
-def _draw_error(ax: "Axes", label: str, scores: Scores) -> None:
-    error_against_uncertainty(scores.loss, scores.uncertainty, ax=ax)
+def _draw_error(ax: "Axes", label: str, scores: Samples) -> None:
+    error_against_uncertainty(scores.loss, scores.id.uncertainty, ax=ax)
     text = ax.get_legend_handles_labels()[1][-1].split(", ")[-1]
     (error, score), _ = finite_samples(
-        error=scores.loss, score=scores.uncertainty
+        error=scores.loss, score=scores.id.uncertainty
     )
     low, high = np.quantile(score, [1.0 - SHOWN, SHOWN])
     if high > low:

@@ -1,5 +1,6 @@
 """Tables that say which differences are larger than noise."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
@@ -9,8 +10,8 @@ import numpy as np
 from keras_zigzag.benchmark.report_measures import Measure
 from keras_zigzag.benchmark.report_paper import signed
 from keras_zigzag.benchmark.report_rows import Row
-from keras_zigzag.benchmark.report_scores import Scores
 from keras_zigzag.benchmark.report_table import Cell, Table
+from keras_zigzag.benchmark.report_tables import decimals_of
 from keras_zigzag.benchmark.significance import (
     Difference,
     Drawn,
@@ -21,10 +22,13 @@ from keras_zigzag.benchmark.significance import (
     resample,
 )
 from keras_zigzag.evaluation import tables
+from keras_zigzag.evaluation.places import Places
 from keras_zigzag.evaluation.resampling import Order, Ranked
+from keras_zigzag.evaluation.samples import OodScores, Samples
 from keras_zigzag.metrics.inputs import Array
 
 LEVEL = 0.05
+SMALL = 5e-3  # Three decimals say little of less.
 Differences = Mapping[str, Difference | None]
 
 
@@ -69,7 +73,7 @@ def sample_table(
 
 
 def draw(
-    measures: Sequence[Measure], scores: Mapping[str, Scores]
+    measures: Sequence[Measure], scores: Mapping[str, Samples]
 ) -> list[dict[str, Drawn]]:
     """For each measure the metric of each method, drawn alike for all.
 
@@ -141,40 +145,61 @@ def _cell(difference: Difference | None, p: float) -> Cell:
     """In bold if the adjusted p-value is below the level."""
     if difference is None:
         return Cell(tables.MISSING)
-    mid, low, high = map(signed, difference[:3])
+    decimals = _decimals(max(map(abs, difference[:3])))
+    mid, low, high = (signed(one, decimals) for one in difference[:3])
     return Cell(f"{mid} [{low}, {high}]", "best" if p < LEVEL else "")
 
 
-def _same_samples(first: Scores, second: Scores) -> bool:
+def _decimals(largest: float) -> int:
+    """As many as show two digits of numbers that are all small."""
+    if not 0 < largest < SMALL:
+        return decimals_of(largest)
+    return 1 - math.floor(math.log10(largest))
+
+
+def _same_samples(first: Samples, second: Samples) -> bool:
     return (
-        np.array_equal(first.targets, second.targets)
+        np.array_equal(first.id.targets, second.id.targets)
+        and np.array_equal(first.id.sample, second.id.sample)
         and first.ood.keys() == second.ood.keys()
-        and all(len(first.ood[n]) == len(second.ood[n]) for n in first.ood)
+        and all(
+            np.array_equal(first.ood[n].sample, second.ood[n].sample)
+            for n in first.ood
+        )
     )
 
 
 def _draw(
-    measure: Measure, first: Scores, scores: Mapping[str, Scores]
+    measure: Measure, first: Samples, scores: Mapping[str, Samples]
 ) -> dict[str, Drawn]:
-    sizes = [len(first.uncertainty)]
-    make: Callable[[Scores], Metric] = _rejection_ratio
+    sizes = [first.id.num_samples]
+    make: Callable[[Samples], Metric] = _rejection_ratio
     if measure.ood:
-        sizes.append(len(first.ood[measure.ood]))
+        sizes.append(first.ood[measure.ood].num_samples)
         make = partial(_roc_auc, ood=measure.ood)
     elif measure.key == "raulc":
         make = _raulc
     return resample({name: make(one) for name, one in scores.items()}, sizes)
 
 
-def _roc_auc(scores: Scores, ood: str) -> Metric:
+def _of_places(weights: Array, places: Places | OodScores) -> Array:
+    """How often each place was drawn: as often as its sample."""
+    if len(places.sample) == places.num_samples:
+        return weights
+    return weights[:, places.sample]
+
+
+def _roc_auc(scores: Samples, ood: str) -> Metric:
     """Counts of ID samples below each OOD sample, ties as halves."""
-    order = np.argsort(scores.uncertainty, kind="stable")
-    ranked = scores.uncertainty[order]
-    below = np.searchsorted(ranked, scores.ood[ood], side="left")
-    up_to = np.searchsorted(ranked, scores.ood[ood], side="right")
+    known, unknown = scores.id, scores.ood[ood]
+    order = np.argsort(known.uncertainty, kind="stable")
+    ranked = known.uncertainty[order]
+    below = np.searchsorted(ranked, unknown.uncertainty, side="left")
+    up_to = np.searchsorted(ranked, unknown.uncertainty, side="right")
 
     def metric(weights: Sequence[Array]) -> Array:
-        inside, outside = weights
+        inside = _of_places(weights[0], known)
+        outside = _of_places(weights[1], unknown)
         count = np.zeros((len(inside), len(order) + 1))
         np.cumsum(inside[:, order], axis=1, out=count[:, 1:])
         pairs = np.einsum(
@@ -185,25 +210,27 @@ def _roc_auc(scores: Scores, ood: str) -> Metric:
     return metric
 
 
-def _raulc(scores: Scores) -> Metric:
-    by_score, by_loss = Order(scores.uncertainty), Order(scores.loss)
+def _raulc(scores: Samples) -> Metric:
+    by_score, by_loss = Order(scores.id.uncertainty), Order(scores.loss)
     correct = 1.0 - scores.loss
 
     def metric(weights: Sequence[Array]) -> Array:
+        inside = _of_places(weights[0], scores.id)
         with np.errstate(divide="ignore", invalid="ignore"):
-            own = Ranked(by_score, weights[0], correct).aulc()
-            return own / Ranked(by_loss, weights[0], correct).aulc()
+            own = Ranked(by_score, inside, correct).aulc()
+            return own / Ranked(by_loss, inside, correct).aulc()
 
     return metric
 
 
-def _rejection_ratio(scores: Scores) -> Metric:
-    by_score, by_loss = Order(scores.uncertainty), Order(scores.loss)
+def _rejection_ratio(scores: Samples) -> Metric:
+    by_score, by_loss = Order(scores.id.uncertainty), Order(scores.loss)
     loss = scores.loss
 
     def metric(weights: Sequence[Array]) -> Array:
+        inside = _of_places(weights[0], scores.id)
         with np.errstate(divide="ignore", invalid="ignore"):
-            own = Ranked(by_score, weights[0], loss).gain()
-            return own / Ranked(by_loss, weights[0], loss).gain()
+            own = Ranked(by_score, inside, loss).gain()
+            return own / Ranked(by_loss, inside, loss).gain()
 
     return metric

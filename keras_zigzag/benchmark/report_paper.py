@@ -78,9 +78,10 @@ def _line(
     ]
 
 
-def signed(value: float) -> str:
-    """Three decimals, fewer of large numbers, with a sign."""
-    decimals = decimals_of(value)
+def signed(value: float, decimals: int | None = None) -> str:
+    """With a sign; three decimals by default, fewer of large numbers."""
+    if decimals is None:
+        decimals = decimals_of(value)
     return ("−" if value < 0 else "+") + f"{abs(value):.{decimals}f}"
 
 

@@ -146,10 +146,15 @@ def marks(rows: Sequence[Row], measure: Measure) -> dict[str, str]:
     """
     if measure.is_cost:
         return {}
+
+    def measured(row: Row, protocol: str) -> bool:
+        return row.of_protocol(measure, protocol).mean is not None
+
     means = {
         row.label: value * measure.direction
         for row in rows
         if not row.untrained
+        and all(measured(row, name) for name in row.runs)
         and (value := row.estimate(measure).mean) is not None
     }
     best = sorted(set(means.values()), reverse=True)[:2]

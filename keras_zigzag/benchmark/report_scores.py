@@ -1,6 +1,5 @@
 """The cached scores of a run, for pictures and tests that need samples."""
 
-import dataclasses
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,52 +8,12 @@ import numpy as np
 
 from keras_zigzag.benchmark.report_rows import Row
 from keras_zigzag.benchmark.results import scores_path
-from keras_zigzag.benchmark.scoring import ood_names
+from keras_zigzag.benchmark.scoring import samples_of
 from keras_zigzag.epoch_backup import DAMAGED
-from keras_zigzag.metrics.decisions import most_probable
-from keras_zigzag.metrics.inputs import Array
+from keras_zigzag.evaluation.samples import Samples
 
 
-@dataclasses.dataclass(frozen=True)
-class Scores:
-    """What one run answered.
-
-    Args:
-        task: String.
-        targets: Array of class indices or values.
-        prediction: Array of probabilities or values.
-        uncertainty: Array of shape `(num_samples,)`, or of one number per
-            place one after the other.
-        ood: Dictionary from OOD sets to uncertainties.
-    """
-
-    task: str
-    targets: Array
-    prediction: Array
-    uncertainty: Array
-    ood: dict[str, Array]
-
-    @property
-    def loss(self) -> Array:
-        """1 where the answer is wrong, or the mean absolute error."""
-        num = len(self.uncertainty)
-        if self.task == "regression":
-            errors = self.prediction.reshape(num, -1) - self.targets.reshape(
-                num, -1
-            )
-            return np.abs(errors.astype("float64")).mean(axis=-1)
-        wrong = most_probable(self.prediction).ravel() != self.labels
-        return wrong.reshape(num, -1).mean(axis=-1)
-
-    @property
-    def labels(self) -> Array:
-        """Class indices of all places, from those or from one-hot targets."""
-        if self.targets.shape == self.prediction.shape:
-            return self.targets.argmax(axis=-1).ravel()
-        return self.targets.ravel()
-
-
-def load_scores(file: Path, task: str, is_entropy: bool = False) -> Scores:
+def load_scores(file: Path, task: str, is_entropy: bool = False) -> Samples:
     """Reads what a run has left.
 
     Args:
@@ -65,22 +24,12 @@ def load_scores(file: Path, task: str, is_entropy: bool = False) -> Scores:
     """
     score = "entropy" if is_entropy else "uncertainty"
     with file.open("rb") as content, np.load(content) as arrays:
-        ood = {
-            name: arrays[f"ood_{name}_{score}"].ravel()
-            for name in ood_names(arrays)
-        }
-        return Scores(
-            task,
-            arrays["id_targets"],
-            arrays["id_prediction"],
-            arrays[f"id_{score}"].ravel(),
-            ood,
-        )
+        return samples_of(arrays, task, score)
 
 
 def scores_of_one_seed(
     out: Path, protocol: str, task: str, rows: Sequence[Row]
-) -> tuple[int, dict[str, Scores]]:
+) -> tuple[int, dict[str, Samples]]:
     """Scores by label, of the seed that most rows have trained with."""
     files = {
         (row.label, run.seed): scores_path(out, protocol, run.method, run.seed)
@@ -100,7 +49,7 @@ def scores_of_one_seed(
     return chosen, {k: one for k, one in found.items() if one is not None}
 
 
-def _scores(file: Path, task: str, is_entropy: bool) -> Scores | None:
+def _scores(file: Path, task: str, is_entropy: bool) -> Samples | None:
     """`None` if the file was cut off, as by a copy that was stopped."""
     try:
         return load_scores(file, task, is_entropy)

@@ -19,7 +19,7 @@ from keras_zigzag.benchmark.report_paper import Lookup, paper_table
 from keras_zigzag.benchmark.report_rows import Row, find, rows_of
 from keras_zigzag.benchmark.report_run import ZIGZAG
 from keras_zigzag.benchmark.report_runs import Results
-from keras_zigzag.benchmark.report_scores import Scores, scores_of_one_seed
+from keras_zigzag.benchmark.report_scores import scores_of_one_seed
 from keras_zigzag.benchmark.report_table import Table
 from keras_zigzag.benchmark.report_tables import (
     deviations_table,
@@ -28,6 +28,7 @@ from keras_zigzag.benchmark.report_tables import (
     two_sample_table,
 )
 from keras_zigzag.benchmark.significance import Drawn
+from keras_zigzag.evaluation.samples import Samples
 
 Titled = tuple[str, Table]
 BOLD = (
@@ -114,11 +115,11 @@ class Section:
         return [*errors, *self.tested]
 
     @functools.cached_property
-    def scores(self) -> tuple[int, dict[str, Scores]]:
+    def scores(self) -> tuple[int, dict[str, Samples]]:
         """Of the first protocol, the seed and the scores by label."""
         return self.scores_of(self.results[0])
 
-    def scores_of(self, result: Results) -> tuple[int, dict[str, Scores]]:
+    def scores_of(self, result: Results) -> tuple[int, dict[str, Samples]]:
         return scores_of_one_seed(self.out, result.name, result.task, self.rows)
 
     def tables(self, lookup: Lookup | None) -> Iterator[Titled]:

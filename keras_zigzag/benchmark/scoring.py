@@ -11,8 +11,12 @@ from keras import ops
 
 import keras_zigzag as kz
 from keras_zigzag.benchmark.protocol import Data
+from keras_zigzag.evaluation.aggregated import places_or_samples
 from keras_zigzag.evaluation.data import Batches
+from keras_zigzag.evaluation.masks import mask_of_batch, masks_of_model
+from keras_zigzag.evaluation.model_outputs import OutputReader
 from keras_zigzag.evaluation.places import Answers
+from keras_zigzag.evaluation.samples import Samples, ood_scores
 from keras_zigzag.host import host_arrays, model_inputs, predict_batch
 
 Scores = dict[str, np.ndarray]
@@ -47,7 +51,8 @@ def scores_of(model: Any, data: Data, task: str, batch_size: int) -> Scores:
         and `id_uncertainty`, for OOD sets `ood_<name>_uncertainty`, in a
         classification with the entropy of the prediction, `…_entropy`. What
         comes of the first `k` samples has the ending `_<k>`; the samples
-        themselves are `id_samples_<output>`.
+        themselves are `id_samples_<output>`. Where the model has masks, they
+        are `id_mask` and `ood_<name>_mask`.
     """
     reader = _Reader(model, task)
     scores = {}
@@ -101,17 +106,39 @@ def metrics_of(
     Returns:
         An `UncertaintyReport`. What is NaN counts as most uncertain.
     """
+    return kz.UncertaintyReport.from_samples(
+        samples_of(scores, task, score, num_samples)
+    )
+
+
+def samples_of(
+    scores: Mapping[str, np.ndarray],
+    task: str,
+    score: str = "uncertainty",
+    num_samples: int | None = None,
+) -> Samples:
+    """The answers and scores of all places that are there.
+
+    Args as for `metrics_of`.
+    """
     end = "" if num_samples is None else f"_{num_samples}"
-    return kz.evaluate_scores(
-        scores["id_targets"],
-        scores[f"id_prediction{end}"],
-        scores[f"id_{score}{end}"],
+    return Samples(
+        task,
+        places_or_samples(
+            Answers(task),
+            scores["id_targets"],
+            scores[f"id_prediction{end}"],
+            scores[f"id_{score}{end}"],
+            mask=scores.get("id_mask"),
+        ),
         {
-            name: scores[f"ood_{name}_{score}{end}"]
+            name: ood_scores(
+                scores[f"ood_{name}_{score}{end}"],
+                scores.get(f"ood_{name}_mask"),
+            )
             for name in ood_names(scores)
         },
-        task=task,
-        nan_policy="worst",
+        "worst",
     )
 
 
@@ -128,13 +155,20 @@ class _Reader:
 
     def __init__(self, model: Any, task: str):
         self.model = model
-        self.answers = Answers(task, False, None)
+        self.answers = Answers(task)
+        self.outputs = OutputReader(self.answers)
+        self.masks = masks_of_model(model)
         self.samples = None
         if hasattr(model, "combine"):
             self.samples = SamplesModel(model)
 
     def read(self, x: Any) -> Scores:
         x = model_inputs(x)
+        found = self._answers(x)
+        mask = mask_of_batch(self.masks, x, self.outputs, found)
+        return found if mask is None else found | {"mask": mask}
+
+    def _answers(self, x: Any) -> Scores:
         if self.samples is None:
             return self._with_entropy(predict_batch(self.model, x))
         samples = predict_batch(self.samples, x)
@@ -177,5 +211,5 @@ def _without_predictions(found: Scores) -> Scores:
     return {
         key: value
         for key, value in found.items()
-        if key.startswith(("uncertainty", "entropy"))
+        if key.startswith(("uncertainty", "entropy", "mask"))
     }

@@ -75,7 +75,7 @@ def mean_errors(
         absolute=mean_over_places(np.abs(errors), there).mean(axis=-1),
         square=mean_over_places(errors**2, there).mean(axis=-1),
     )
-    kept = there.any(axis=1)
+    kept = there.sum(axis=1) > 0
     if weight is not None:
         kept &= weight != 0
     return result if kept.all() else some_places(result, kept)

@@ -2,10 +2,11 @@
 
 import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 
-from keras_zigzag.evaluation.places import Places
+from keras_zigzag.evaluation.places import Places, flat_scores
 from keras_zigzag.metrics.decisions import most_probable, yes_or_no
 from keras_zigzag.metrics.inputs import Array, NanPolicy, as_weight
 
@@ -20,6 +21,24 @@ class OodScores:
     uncertainty: Array
     sample: Array
     num_samples: int
+
+
+def ood_scores(
+    uncertainty: Any, mask: Array | None = None, name: str = "uncertainty"
+) -> OodScores:
+    """Those of the places that are there.
+
+    Args:
+        uncertainty: Array with one number per sample or per place.
+        mask: Booleans, where there is a place, or `None`. A sample with one
+            uncertainty is there as a whole.
+        name: String. What the errors call the uncertainty.
+    """
+    score, sample = flat_scores(uncertainty, name=name)
+    num_samples = int(sample[-1]) + 1
+    if mask is not None and mask.size == score.size:
+        score, sample = score[mask.ravel()], sample[mask.ravel()]
+    return OodScores(score, sample, num_samples)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,11 +6,10 @@ from typing import Any
 from keras_zigzag.evaluation.aggregated import places_or_samples
 from keras_zigzag.evaluation.places import (
     Answers,
-    flat_scores,
     num_axes_of_places,
 )
 from keras_zigzag.evaluation.report import UncertaintyReport
-from keras_zigzag.evaluation.samples import OodScores, Samples
+from keras_zigzag.evaluation.samples import OodScores, Samples, ood_scores
 from keras_zigzag.metrics.inputs import NanPolicy, as_scores
 
 
@@ -116,4 +115,4 @@ def _ood_scores(
             f"`{what}` must hold one uncertainty per sample, as `uncertainty` "
             f"does: the model's output, not its inputs. Received: shape {shape}"
         )
-    return OodScores(*flat_scores(scores, name=what), num_samples=shape[0])
+    return ood_scores(scores, name=what)

@@ -15,6 +15,7 @@ from keras_zigzag.plots.axes import (
 from keras_zigzag.plots.images import as_images
 from keras_zigzag.plots.inputs import check_any_finite, left_out
 from keras_zigzag.plots.palette import (
+    MISSING,
     class_colors,
 )
 
@@ -163,4 +164,5 @@ def _options(maps: list[Array], are_classes: bool) -> dict[str, Any]:
 
     num_classes = int(high) + 1
     colors = ListedColormap(class_colors(num_classes))
+    colors = colors.with_extremes(bad=MISSING)
     return {"cmap": colors, "vmin": -0.5, "vmax": num_classes - 0.5}

@@ -61,16 +61,16 @@ def histograms(
         total = len(finite) + num_bad
         note = f"; {left_out(num_bad, total)}" if num_bad else ""
         values.append(finite)
-        weights.append(weight[0] if weight else np.ones(len(finite)))
+        weights += weight or [np.ones(len(finite))]
         labels.append(f"{name} (n = {len(finite):,}{note})")
     edges = _edges(np.concatenate(values), checked_count("num_bins", num_bins))
 
     ax = axes_for(ax)
     colors = [ID] * num_id + OOD * len(sets)
-    for finite, weight, label, color in zip(
+    for finite, counts, label, color in zip(
         values, weights, labels, colors, strict=False
     ):
-        share = np.histogram(finite, edges, weights=weight)[0] / weight.sum()
+        share = np.histogram(finite, edges, weights=counts)[0] / counts.sum()
         fill = {"fill": True, "alpha": 0.25, "linewidth": 0.0}
         ax.stairs(share, edges, color=color, **fill)
         ax.stairs(share, edges, color=color, linewidth=1.0, label=label)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 
 import keras_zigzag as kz
+from keras_zigzag.benchmark.scoring import samples_of
 
 VERSIONS = {"keras_zigzag": "0.1.0", "keras": "3", "backend": "tensorflow"}
 
@@ -154,6 +155,21 @@ def regression_run(folder, method, seed, quality=1.0, protocol="uci-yacht"):
         protocol=protocol,
         title=protocol.removeprefix("uci-").capitalize(),
         metrics=dict(metrics),
+    )
+
+
+def samples(task, targets, prediction, uncertainty, ood=None, **masks):
+    """The `Samples` of arrays, OOD scores by the name of their set."""
+    far = {f"ood_{k}_uncertainty": v for k, v in (ood or {}).items()}
+    return samples_of(
+        {
+            "id_targets": targets,
+            "id_prediction": prediction,
+            "id_uncertainty": uncertainty,
+            **far,
+            **masks,
+        },
+        task,
     )
 
 

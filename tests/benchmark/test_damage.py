@@ -119,7 +119,7 @@ def test_damaged_scores_are_as_none(tmp_path):
     with pytest.warns(UserWarning, match="ZigZagModel-0.npz is damaged"):
         _, scores = Section([results], tmp_path).scores
     assert list(scores) == ["SingleModel"]
-    assert np.isfinite(scores["SingleModel"].uncertainty).all()
+    assert np.isfinite(scores["SingleModel"].id.uncertainty).all()
 
 
 def test_numbers_that_json_does_not_know(tmp_path):

@@ -12,6 +12,7 @@ from keras_zigzag.benchmark import report
 from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_figures import (
     calibration_figure,
+    curves_figure,
     samples_figure,
 )
 from keras_zigzag.benchmark.report_panels import (
@@ -22,13 +23,13 @@ from keras_zigzag.benchmark.report_panels import (
 )
 from keras_zigzag.benchmark.report_rows import ENTROPY
 from keras_zigzag.benchmark.report_runs import load_results
-from keras_zigzag.benchmark.report_scores import Scores
 from keras_zigzag.benchmark.report_section import sections
 from tests.benchmark.report_cases import (
     classification_run,
     failed,
     line,
     regression_run,
+    samples,
     with_samples,
     write,
 )
@@ -128,7 +129,7 @@ def test_a_constant_uncertainty_has_no_calibration_curve():
     prediction = targets + [0.1, -0.2, 0.3, -0.4]
     uncertainties = {"own": np.arange(1.0, 5.0), "none": np.zeros(4)}
     scores = {
-        name: Scores("regression", targets, prediction, one, {})
+        name: samples("regression", targets, prediction, one)
         for name, one in uncertainties.items()
     }
     (ax,) = calibration_figure(scores).axes
@@ -318,18 +319,17 @@ def test_an_ood_set_that_one_method_lacks(tmp_path):
         np.savez(path, **every)
 
 
+def test_an_ood_set_that_no_run_has_seen_has_no_curves():
+    one = samples("regression", np.ones(4), np.ones(4), np.arange(4.0))
+    assert curves_figure({"own": one}, "new") is None
+
+
 @pytest.mark.parametrize("shape", [(6,), (6, 4, 4)])
 def test_losses_of_places(shape):
     rng = np.random.default_rng(0)
     targets, p = rng.integers(3, size=shape), rng.random((*shape, 3))
-    given = {"task": "classification", "prediction": p, "ood": {}}
     wrong = (p.argmax(-1) != targets).astype("float64")
-    each = Scores(targets=targets, uncertainty=np.zeros(targets.size), **given)
-    np.testing.assert_array_equal(each.loss, wrong.ravel())
-    one_hot = Scores(
-        targets=np.eye(3)[targets], uncertainty=np.zeros(targets.size), **given
-    )
-    np.testing.assert_array_equal(one_hot.loss, wrong.ravel())
-    by_sample = Scores(targets=targets, uncertainty=np.zeros(6), **given)
-    expected = wrong.reshape(6, -1).mean(axis=-1)
-    np.testing.assert_allclose(by_sample.loss, expected)
+    for labels in (targets, np.eye(3)[targets]):
+        each = samples("classification", labels, p, np.zeros(shape))
+        np.testing.assert_array_equal(each.loss, wrong.ravel())
+        np.testing.assert_array_equal(each.id.targets, targets.ravel())

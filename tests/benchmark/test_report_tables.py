@@ -1,12 +1,19 @@
 """Cells, marks and daggers against numbers worked out by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_header import in_words, made_with
 from keras_zigzag.benchmark.report_noise import seed_table
 from keras_zigzag.benchmark.report_paper import NOTE, paper_table
-from keras_zigzag.benchmark.report_rows import Estimate, find
+from keras_zigzag.benchmark.report_rows import (
+    Estimate,
+    find,
+    marks,
+    with_runs,
+)
 from keras_zigzag.benchmark.report_runs import load_results
 from keras_zigzag.benchmark.report_section import sections
 from keras_zigzag.benchmark.report_tables import (
@@ -298,6 +305,21 @@ def test_mean_over_fewer_sets_is_not_compared(group):
     assert "2 of 4 runs failed" in failure
     assert "(energy seed 0, energy seed 1)" in failure
     assert "the mean is over 1 of 2 data sets" in fewer
+
+
+def test_a_mean_over_sets_that_lack_the_metric_is_not_compared(group):
+    def without(run):
+        kept = {k: v for k, v in run.metrics.items() if k != "upper_roc_auc"}
+        return replace(run, metrics=kept) if run.protocol == first else run
+
+    first = group.results[0].name
+    rows = [
+        with_runs(row, without) if row.label == "ZigZagModel" else row
+        for row in group.rows
+    ]
+    measure = group.detections[0]
+    assert marks(group.rows, measure)["ZigZagModel"] == "best"
+    assert "ZigZagModel" not in marks(rows, measure)
 
 
 def test_table_of_sets(group):

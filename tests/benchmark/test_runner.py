@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 
 import keras_zigzag as kz
-from keras_zigzag.benchmark import Variant, run, runner
+from keras_zigzag.benchmark import Data, Variant, run, runner
 from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.recipes import Recipe, check_built_anew
 from keras_zigzag.benchmark.results import read_records
+from keras_zigzag.benchmark.scoring import metrics_of, scores_of
 from keras_zigzag.priors import OneHotPrior
 from tests.benchmark import tiny_protocol
+from tests.zigzag import toys
 
 pytestmark = pytest.mark.one_quick_on("jax", "torch")
 NUMBERS = ("metrics", "entropy_metrics", "by_samples", "missing")
@@ -216,6 +218,26 @@ def test_metrics_are_those_of_the_stored_scores(tmp_path):
             kz.metrics.roc_auc(entropy, scores[f"ood_far_uncertainty_{number}"])
         )
     assert record["by_samples"]["5"] == record["metrics"]
+
+
+@pytest.mark.parametrize("aggregate", [None, "mean"])
+def test_places_that_a_mask_leaves_out_do_not_count(aggregate):
+    nodes = keras.Input((5, 3))
+    is_node = keras.Input((5,), dtype="bool")
+    x = kz.MaskPlaces()([keras.layers.Dense(4)(nodes), is_node])
+    base = keras.Model([nodes, is_node], keras.layers.Dense(1)(x))
+    model = kz.ZigZagModel.from_model(base, "regression", aggregate=aggregate)
+    toys.randomise(model)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(12, 5, 3)).astype("float32")
+    mask = np.arange(5) < rng.integers(2, 6, size=(12, 1))
+    y = np.where(mask, rng.normal(size=(12, 5)), 1000.0)[..., np.newaxis]
+    test, far = ([x, mask], y), [x + 3.0, mask[::-1]]
+    data = Data(train=test, validation=test, test=test, ood={"far": far})
+    scores = scores_of(model, data, "regression", batch_size=8)
+    expected = kz.evaluate_uncertainty(model, test, {"far": far})
+    found = metrics_of(scores, "regression")
+    assert dict(found) == pytest.approx(dict(expected), rel=1e-5)
 
 
 def test_spread_of_one_sample_is_left_out_in_a_regression(tmp_path):

@@ -4,14 +4,16 @@ from scipy import stats
 
 from keras_zigzag import metrics
 from keras_zigzag.benchmark import report_noise
-from keras_zigzag.benchmark.report_scores import Scores
+from keras_zigzag.benchmark.report_measures import detection, metric
 from keras_zigzag.benchmark.significance import (
+    Difference,
     Drawn,
     holm,
     paired_bootstrap,
     paired_t_test,
     resample,
 )
+from tests.benchmark.report_cases import samples
 
 
 def _pairs(num, seed=0, shift=0.5):
@@ -106,7 +108,7 @@ def test_draws_without_a_value_do_not_count():
 def scores():
     rng = np.random.default_rng(3)
     p = rng.random((60, 3))
-    return Scores(
+    return samples(
         "classification",
         rng.integers(3, size=60),
         p / p.sum(axis=-1, keepdims=True),
@@ -127,8 +129,8 @@ def test_resampled_metrics_are_those_of_repeated_samples(scores):
     roc_auc = report_noise._roc_auc(scores, "far")([inside, outside])
     raulc = report_noise._raulc(scores)([inside])
     for index in range(4):
-        uncertainty = _repeated(scores.uncertainty, inside[index])
-        far = _repeated(scores.ood["far"], outside[index])
+        uncertainty = _repeated(scores.id.uncertainty, inside[index])
+        far = _repeated(scores.ood["far"].uncertainty, outside[index])
         correct = 1.0 - _repeated(scores.loss, inside[index])
         assert roc_auc[index] == pytest.approx(
             metrics.roc_auc(uncertainty, far)
@@ -138,19 +140,72 @@ def test_resampled_metrics_are_those_of_repeated_samples(scores):
         )
 
 
+def test_places_are_drawn_with_their_sample():
+    rng = np.random.default_rng(0)
+    shape = (5, 4)
+    mask = np.ones(shape, bool)
+    mask[2, 1:] = False
+    scores = samples(
+        "regression",
+        rng.normal(size=(*shape, 1)),
+        np.zeros((*shape, 1)),
+        rng.random(shape),
+        {"far": rng.random((3, 4))},
+        id_mask=mask,
+        ood_far_mask=mask[2:],
+    )
+    assert len(scores.loss) == mask.sum()
+    drawn = report_noise.draw(
+        [metric("prediction_rejection_ratio"), detection("roc_auc", "far")],
+        {"own": scores, "same": scores},
+    )
+    inside, outside = np.array([[2.0, 0, 1, 0, 2]]), np.array([[1.0, 0, 2]])
+    uncertainty, loss, far = (
+        np.repeat(values, times[0].astype(int)[sample])
+        for values, times, sample in (
+            (scores.id.uncertainty, inside, scores.id.sample),
+            (scores.loss, inside, scores.id.sample),
+            (scores.ood["far"].uncertainty, outside, scores.ood["far"].sample),
+        )
+    )
+    (found,) = report_noise._rejection_ratio(scores)([inside])
+    assert found == pytest.approx(
+        metrics.prediction_rejection_ratio(loss, uncertainty)
+    )
+    (found,) = report_noise._roc_auc(scores, "far")([inside, outside])
+    assert found == pytest.approx(metrics.roc_auc(uncertainty, far))
+    for one in drawn:
+        np.testing.assert_array_equal(one["own"].values, one["same"].values)
+        assert np.isfinite(one["own"].values).any()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((-2.1e-4, -2.6e-4, -1.6e-4), "−0.00021 [−0.00026, −0.00016]"),
+        ((2e-4, -1e-3, 1.4e-3), "+0.0002 [−0.0010, +0.0014]"),
+        ((0.15, 0.1496, 0.1504), "+0.150 [+0.150, +0.150]"),
+        ((0.0, 0.0, 0.0), "+0.000 [+0.000, +0.000]"),
+        ((120.0, -3.0, 243.0), "+120.0 [−3.0, +243.0]"),
+    ],
+)
+def test_a_difference_has_the_digits_that_show_it(numbers, text):
+    cell = report_noise._cell(Difference(*numbers, 0.5), 0.5)
+    assert cell.text == text
+
+
 def test_resampled_rejection_ratio_is_that_of_repeated_samples():
     rng = np.random.default_rng(1)
-    scores = Scores(
+    scores = samples(
         "regression",
         rng.normal(size=(50, 2)),
         rng.normal(size=(50, 2)),
         rng.random(50),
-        {},
     )
     weights = rng.integers(3, size=(1, 50)).astype("float64")
     (found,) = report_noise._rejection_ratio(scores)([weights])
     expected = metrics.prediction_rejection_ratio(
         _repeated(scores.loss, weights[0]),
-        _repeated(scores.uncertainty, weights[0]),
+        _repeated(scores.id.uncertainty, weights[0]),
     )
     assert found == pytest.approx(expected)

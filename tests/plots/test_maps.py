@@ -1,6 +1,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 
 from keras_zigzag import plots
 from keras_zigzag.plots.palette import MISSING
@@ -121,6 +122,10 @@ class TestHeatMap:
         for image, place in ((label, (1, 1)), (answer, (0, 0))):
             shown = image.get_array()
             assert shown.mask.sum() == 1 and shown.mask[place]
+            grey = to_rgba(MISSING)
+            np.testing.assert_allclose(
+                image.cmap(image.norm(shown))[place], grey
+            )
             assert (shown.compressed() == 1).all()
         assert label.get_clim() == (-0.5, 1.5)
         note = ax.get_title(loc="right")
