@@ -7,7 +7,12 @@ from typing import Any
 
 from keras_zigzag.benchmark.report_failures import judge
 from keras_zigzag.benchmark.report_run import Run
-from keras_zigzag.benchmark.results import Record, check_alike, read_records
+from keras_zigzag.benchmark.results import (
+    Record,
+    check_alike,
+    last_of_each,
+    read_records,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,12 +86,10 @@ def load_runs(out: Path, merge: bool = False) -> list[Record]:
             f"some with `python -m keras_zigzag.benchmark run digits --out "
             f"{out}`. Received: out={str(out)!r}"
         )
-    last = {
-        (one["protocol"], one["method"], one["seed"]): one for one in records
-    }
+    records = last_of_each(records)
     if not merge:
-        _check_alike(last.values(), out)
-    return list(last.values())
+        _check_alike(records, out)
+    return records
 
 
 def _check_alike(records: Iterable[Record], out: Path) -> None:

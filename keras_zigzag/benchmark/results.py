@@ -75,7 +75,7 @@ def plain(value: Any) -> Any:
 
 
 def read_records(path: Path, merge: bool = False) -> list[Record]:
-    """The last line of each method and seed.
+    """The last line of each method and seed, of those without an error first.
 
     Args:
         path: Path of a file of lines, also of several that were concatenated.
@@ -90,15 +90,28 @@ def read_records(path: Path, merge: bool = False) -> list[Record]:
     """
     if not path.exists():
         return []
-    latest = {}
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        record = _parsed(line, f"{path}, line {number}")
-        if record is not None:
-            latest[record["method"], record["seed"]] = record
-    records = list(latest.values())
+    lines = enumerate(path.read_bytes().splitlines(), 1)
+    parsed = (_parsed(line, f"{path}, line {number}") for number, line in lines)
+    records = last_of_each(one for one in parsed if one is not None)
     if not merge:
         check_alike(records, path)
     return records
+
+
+def last_of_each(records: Iterable[Record]) -> list[Record]:
+    """The last of each protocol, method and seed.
+
+    A failure does not take the place of what went well: of two machines whose
+    results were concatenated, one may have failed.
+    """
+    latest: dict[tuple[Any, ...], Record] = {}
+    for record in records:
+        key = record["protocol"], record["method"], record["seed"]
+        if record["error"] is None or key not in latest:
+            latest[key] = record
+        elif latest[key]["error"] is not None:
+            latest[key] = record
+    return list(latest.values())
 
 
 def check_alike(records: Iterable[Record], path: Path) -> None:

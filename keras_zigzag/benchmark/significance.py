@@ -43,7 +43,9 @@ def paired_t_test(
 
     Returns:
         A `Difference`, or `None` for fewer than two pairs, of which nothing
-        can be said.
+        can be said. Where all differences are the same there is no scale for
+        the test, as by chance with accuracies on few samples: the p-value is
+        that of the sign test then, `2 · 2^−num_pairs`.
 
     Example:
 
@@ -59,7 +61,8 @@ def paired_t_test(
     mean = float(differences.mean())
     error = float(differences.std(ddof=1)) / num**0.5
     if error < ROUNDING:
-        return Difference(mean, mean, mean, float(abs(mean) < ROUNDING))
+        p = 1.0 if abs(mean) < ROUNDING else 2.0 ** (1 - num)
+        return Difference(mean, mean, mean, p)
     law = stats.t(num - 1)
     half = float(law.ppf((1 + confidence) / 2)) * error
     p = 2.0 * float(law.sf(abs(mean) / error))

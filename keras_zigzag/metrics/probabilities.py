@@ -25,7 +25,8 @@ def brier_score(
     """Mean squared distance to the one-hot label, `Σ_c (p_c − 1[y = c])²`.
 
     In `[0, 2]` for probabilities of all classes; in `[0, 1]`, half of it, for
-    the probability of class 1 alone. As scikit-learn's `brier_score_loss`.
+    the probability of class 1 alone. As scikit-learn's `brier_score_loss`,
+    but that this one halves two columns too.
 
     Reference: Brier (1950), Verification of forecasts expressed in terms of
     probability.
@@ -110,6 +111,12 @@ def checked_probabilities(
     if p.shape == label.shape:
         _check_not_one_hot(label, p, _tolerance(probabilities))
         p = np.stack([1.0 - p, p], axis=-1)
+    if p.shape == (*label.shape, 1):
+        raise ValueError(
+            "`probabilities` of one class each say nothing; those of class 1, "
+            "as a sigmoid gives them, have the shape of `labels`: give "
+            f"`probabilities[..., 0]`. Received: shape {p.shape}."
+        )
     if p.shape[:-1] != label.shape:
         raise ValueError(
             "`probabilities` must have the shape of `labels` and a last axis "

@@ -18,10 +18,14 @@ def test_no_results(tmp_path):
 
 
 def test_the_last_line_of_a_method_and_a_seed_counts(tmp_path):
-    first, last = line("a"), line("a", error="again")
-    write(tmp_path, [first, line("a", seed=1), last])
+    once, again = line("a", error="once"), line("a", error="again")
+    write(tmp_path, [once, line("a", seed=1), again])
     errors = {one["seed"]: one["error"] for one in load_runs(tmp_path)}
     assert errors == {0: "again", 1: None}
+    # But what went well stays, also in another file.
+    write(tmp_path, [line("a")])
+    write(tmp_path, [once], "-two")
+    assert [one["error"] for one in load_runs(tmp_path)] == [None]
 
 
 def test_files_are_merged(tmp_path):

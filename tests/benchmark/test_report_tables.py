@@ -412,7 +412,8 @@ def test_differences_over_the_seeds(section):
         "+0.060 [+0.060, +0.060]",
         "+0.060 [−0.067, +0.187]",
     ]
-    assert _marks(table)["ZigZagModel"] == ["best", ""]
+    # Two that are equal by chance say no more than two of the same sign.
+    assert _marks(table)["ZigZagModel"] == ["", ""]
     assert texts["MCDropout"] == ["–", "–"]
     assert "SingleModel" not in texts
 

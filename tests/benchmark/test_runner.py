@@ -341,6 +341,10 @@ def test_results_of_two_machines_are_merged_by_concatenation(tmp_path):
     path = tmp_path / "tiny.jsonl"
     path.write_text(text)
     assert [one["seed"] for one in read_records(path)] == [0, 1]
+    # The second one failed with a seed that had gone well on the first.
+    failure = json.loads(text.splitlines()[0]) | {"error": "OSError", "seed": 0}
+    path.write_text(text + json.dumps(failure) + "\n")
+    assert [one["error"] for one in read_records(path)] == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,10 @@ def test_one_pair_says_nothing():
 
 
 def test_the_same_difference_everywhere_is_certain():
-    assert paired_t_test([0.3, 0.5], [0.1, 0.3]).p == 0.0
+    assert paired_t_test([0.3, 0.5], [0.1, 0.3]).p == 0.5
+    ten = np.arange(10.0)
+    expected = stats.binomtest(10, 10).pvalue
+    assert paired_t_test(ten, ten - 2.0).p == pytest.approx(expected)
     assert paired_t_test([0.3, 0.5], [0.3, 0.5]) == (0.0, 0.0, 0.0, 1.0)
 
 

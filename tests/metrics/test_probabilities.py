@@ -97,3 +97,9 @@ def test_bad_input(labels, probabilities, message):
 def test_bad_weight():
     with pytest.raises(ValueError, match="`sample_weight` must have the shape"):
         metrics.brier_score([0, 1], [[1, 0], [0, 1]], [1.0])
+
+
+def test_a_column_of_probabilities_is_told_of():
+    for metric in (metrics.brier_score, metrics.negative_log_likelihood):
+        with pytest.raises(ValueError, match=r"give `probabilities\[..., 0\]`"):
+            metric([0, 1], [[0.2], [0.7]])
