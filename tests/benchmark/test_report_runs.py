@@ -25,7 +25,7 @@ def test_the_last_line_of_a_method_and_a_seed_counts(tmp_path):
     # But what went well stays, also in another file.
     write(tmp_path, [line("a")])
     write(tmp_path, [once], "-two")
-    assert [one["error"] for one in load_runs(tmp_path)] == [None]
+    assert not any(one["error"] for one in load_runs(tmp_path))
 
 
 def test_files_are_merged(tmp_path):
