@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 GRID = 4  # small panels in a row
 # A few samples far away must not press all others into a corner.
 SHOWN = 0.995
-NUM_BINS = 10
 FEW = 5  # samples, of which a bin has no accuracy to speak of
 DODGE = 0.05  # of a sample, so that bars do not cover each other
 
@@ -241,7 +240,6 @@ def _draw_reliability(ax: "Axes", label: str, scores: Samples) -> None:
     answers: dict[str, Any] = {
         "labels": scores.id.targets,
         "probabilities": scores.id.prediction,
-        "num_bins": NUM_BINS,
     }
     reliability_diagram(**answers, ax=ax)
     text = ax.get_legend_handles_labels()[1][0].split(", ")[-1]

@@ -123,7 +123,7 @@ def _of_scores(
             Picture(
                 _file(f"{result.name}-error"),
                 "True against estimated error, with Pearson's r; the axes "
-                f"show {100 * SHOWN:g} % of the samples. {of}.",
+                f"leave out the outermost {100 * (1 - SHOWN):g} %. {of}.",
                 is_shown,
             ),
             error_figure(own, result.units),
