@@ -201,7 +201,7 @@ def input_gradients(
     """Gradient of a scalar with respect to tensors.
 
     Keras differentiates with respect to weights only, so each backend is
-    asked by itself.
+    asked by itself. It is zero for what the scalar does not depend on.
     """
     backend = keras.backend.backend()
     if backend == "tensorflow":
@@ -210,7 +210,8 @@ def input_gradients(
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(leaves)
             value = loss(leaves)
-        return tape.gradient(value, leaves)
+        zero = tf.UnconnectedGradients.ZERO
+        return tape.gradient(value, leaves, unconnected_gradients=zero)
     if backend == "jax":
         import jax
 
@@ -219,7 +220,9 @@ def input_gradients(
 
     leaves = [leaf.detach().requires_grad_(True) for leaf in leaves]
     with torch.enable_grad():
-        return torch.autograd.grad(loss(leaves), leaves)
+        return torch.autograd.grad(
+            loss(leaves), leaves, allow_unused=True, materialize_grads=True
+        )
 
 
 def _one_behind_the_other(first: Any, second: Any) -> Any:

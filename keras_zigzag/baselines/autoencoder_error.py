@@ -1,13 +1,16 @@
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
-from keras_zigzag.baselines.answers import Answers
+from keras_zigzag.baselines.answers import Answers, prediction_of
 from keras_zigzag.baselines.bases import copy_base
 from keras_zigzag.baselines.hourglass import channel_axis, hourglass
 from keras_zigzag.baselines.independence import check_independent
-from keras_zigzag.baselines.network_model import NetworkModel
+from keras_zigzag.baselines.network_model import (
+    NetworkModel,
+    check_train_base,
+)
 from keras_zigzag.baselines.passes import (
     batches,
     check_readable_again,
@@ -30,6 +33,21 @@ ERRORS = {
 }
 
 
+class Reconstructed(NamedTuple):
+    """What the losses need of both networks.
+
+    Attributes:
+        prediction: Outputs of the network.
+        given: Tensor of shape `(batch_size, num_values)`, the inputs in
+            units of their spread.
+        found: As `given`, the reconstructions.
+    """
+
+    prediction: Any
+    given: Tensor
+    found: Tensor
+
+
 @keras.saving.register_keras_serializable(package="keras_zigzag")
 class AutoencoderError(NetworkModel):
     """Next to any model, an autoencoder that knows the inputs it was shown.
@@ -38,8 +56,9 @@ class AutoencoderError(NetworkModel):
     input, in units of the spread of the inputs: one number per sample,
     whatever the model predicts. Both networks are trained in one `fit`. They
     share nothing, so each learns as it would alone, and the loss that `fit`
-    prints is that of the prediction. How well the autoencoder does is the
-    mean of the uncertainties. The mean and the scale of the inputs are taken
+    prints is that of the prediction, with the terms of regularisers and of
+    `add_loss` of both. How well the autoencoder does is the mean of the
+    uncertainties. The mean and the scale of the inputs are taken
     from all of them when `fit` starts, the first time, or by
     `adapt_inputs`.
 
@@ -55,8 +74,8 @@ class AutoencoderError(NetworkModel):
         score: `"mean_squared_error"` or `"mean_absolute_error"`, over the
             values of a sample; the autoencoder minimises it too. Defaults to
             `None`, for the first.
-        train_base: Boolean. Whether the network is trained. Defaults to
-            `True`.
+        train_base: Boolean. Whether the network is trained. If not,
+            `compile` needs no loss. Defaults to `True`.
         **kwargs: Arguments of `keras.Model`.
 
     Raises:
@@ -85,8 +104,8 @@ class AutoencoderError(NetworkModel):
         (tensor,) = _inputs(network)
         _check_autoencoder(autoencoder, tensor)
         self.autoencoder = autoencoder
-        self.train_base = train_base
-        if not train_base:
+        self.train_base = bool(train_base)
+        if not self.train_base:
             network.trainable = False
         self.use_answers(Answers(functional_view(network), task))
         self._loss_of, self._size = _error(score)
@@ -205,11 +224,14 @@ class AutoencoderError(NetworkModel):
         sample_weight: Any = None,
         training: bool = True,
     ) -> Tensor:
-        loss = super().compute_loss(x, y, y_pred, sample_weight, training)
+        loss = self._loss_of_base(x, y, y_pred, sample_weight, training)
         if not training:
             return loss
-        given, found = self._reconstructed(x, training=True)
-        added = self._loss_of(given, found, _of_samples(sample_weight))
+        if not isinstance(y_pred, Reconstructed):
+            y_pred = Reconstructed(y_pred, *self._reconstructed(x, True))
+        added = self._loss_of(
+            y_pred.given, y_pred.found, _of_samples(sample_weight)
+        )
         # The gradients of both with the value of the one that is shown.
         return loss + ops.cast(added - ops.stop_gradient(added), loss.dtype)
 
@@ -233,7 +255,20 @@ class AutoencoderError(NetworkModel):
         return cls(**deserialized(config, custom_objects))
 
     def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
-        return super().call_loss(inputs, training and self.train_base)
+        prediction = super().call_loss(inputs, training and self.train_base)
+        if not training:
+            return prediction
+        return Reconstructed(prediction, *self._reconstructed(inputs, True))
+
+    def with_options(self, **options: Any) -> Any:
+        check_train_base(self, options)
+        return super().with_options(**options)
+
+    def _loss_of_base(self, x: Any, y: Any, y_pred: Any, *rest: Any) -> Tensor:
+        if self.train_base or self.loss is not None or self.losses:
+            return super().compute_loss(x, y, prediction_of(y_pred), *rest)
+        # Keras would refuse to go on, but the autoencoder has its own.
+        return ops.zeros(())
 
     def _reconstructed(self, inputs: Any, training: bool) -> tuple[Any, Any]:
         """Inputs and reconstructions, `(batch_size, num_values)`."""

@@ -9,7 +9,9 @@ from keras_zigzag.graphs import (
     copy_layer,
     copy_state,
     is_graph_model,
+    sublayers,
 )
+from keras_zigzag.seeding import fresh_model
 
 
 def copy_base(base: Any) -> keras.Model:
@@ -25,6 +27,16 @@ def copy_base(base: Any) -> keras.Model:
     copy = copy_layer(base)
     copy_state(base, copy)
     return copy
+
+
+def fresh_base(base: keras.Model) -> keras.Model:
+    """As `fresh_model`; where all of a model is frozen, all learns anew."""
+    if not base.trainable_weights:
+        base = copy_base(base)
+        # TensorFlow passes over what is true of the outer layer already.
+        for layer in sublayers(base):
+            layer.trainable = True
+    return fresh_model(base)
 
 
 def check_graph(base: Any) -> None:

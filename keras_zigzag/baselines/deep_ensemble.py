@@ -12,6 +12,7 @@ from keras_zigzag.baselines.answers import Answers
 from keras_zigzag.baselines.bases import (
     check_graph,
     copy_base,
+    fresh_base,
 )
 from keras_zigzag.baselines.heads import (
     prediction_part,
@@ -28,7 +29,7 @@ from keras_zigzag.model_config import (
 )
 from keras_zigzag.number_checks import NUM_SEEDS, checked_count, checked_seed
 from keras_zigzag.place_masks import PlaceMasks, masks_of
-from keras_zigzag.seeding import fresh_model, seeded
+from keras_zigzag.seeding import seeded
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -64,7 +65,9 @@ class DeepEnsemble(MembersModel):
             for its task.
         variance: Boolean. Whether members of a regression have the outputs
             `[prediction, [log-variances]]`. Defaults to `False`.
-        seed: Integer. Seed of the orders of the samples. Defaults to `None`.
+        seed: Integer. Seed of the orders of the samples, one for each epoch
+            over all calls of `fit`; in another process they go on from
+            `initial_epoch`. Defaults to `None`.
         adversarial: Float in `[0, 1)`. Size of the step to adversarial
             samples, as a part of the range of each feature in what `fit` is
             given; the members then learn on them as much as on the samples.
@@ -135,8 +138,9 @@ class DeepEnsemble(MembersModel):
         Args:
             base: Sequential or Functional model, built; it is not changed.
                 Each member is a copy with new weights, but for layers that
-                have nothing to train, such as a frozen backbone. Or a
-                function without arguments that makes a model.
+                have nothing to train, such as a frozen backbone (all are new
+                where all is frozen). Or a function without arguments that
+                makes a model.
             task: See the class.
             num_members: Integer. Defaults to `5`.
             score: See the class. Defaults to `None`.
@@ -169,7 +173,7 @@ class DeepEnsemble(MembersModel):
         for index in range(num_members):
             state = seeded(_seed_of_member(seed, index))
             with state, _named(index):
-                member = base() if is_builder else fresh_model(base)
+                member = base() if is_builder else fresh_base(base)
                 check_graph(member)
                 members.append(_with_variances(member, task, variance))
         kwargs.setdefault("name", f"ensemble_{members[0].name}")

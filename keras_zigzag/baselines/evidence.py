@@ -170,7 +170,7 @@ def with_evidence(
 
     Raises:
         ValueError: If the logits of a classification cannot be told, or a
-            value does not come from a layer with weights.
+            value does not come from a layer with a kernel.
     """
     network = functional_view(network)
     check_evidence(evidence)
@@ -192,10 +192,15 @@ def with_evidence(
             prediction.append(tensor)
             parameters.append(NormalInverseGamma()(next(heads)))
             continue
-        logits = logits_before(tensor) if has_softmax[index] else tensor
+        logits, regularizer = tensor, None
+        if has_softmax[index]:
+            logits = logits_before(tensor)
+            # The mean takes the place of these probabilities.
+            regularizer = tensor._keras_history.operation.activity_regularizer
         alpha = Dirichlet(evidence)(logits)
         mean = DirichletMean(
             from_logits=not has_softmax[index],
+            activity_regularizer=regularizer,
             dtype=dtypes[index],
             name=_freed(network, names, index),
         )

@@ -76,8 +76,12 @@ class FastWeights(keras.layers.Layer):
         self.layer = _without_bias(layer)
         self.activation = layer.activation
         self._axis = feature_axis(layer)
-        is_convolution = hasattr(layer, "convolution_op")
-        self._can_multiply_kernel = is_convolution and layer.groups == 1
+        # The padding of a causal convolution is a part of its `call`.
+        self._can_multiply_kernel = (
+            hasattr(layer, "convolution_op")
+            and layer.groups == 1
+            and layer.padding != "causal"
+        )
 
     def build(self, input_shape: Any) -> None:
         self.layer.build(input_shape)

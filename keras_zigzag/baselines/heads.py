@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
-import numpy as np
 
 from keras_zigzag.activations import OPERATIONS, TRANSPARENT
+from keras_zigzag.baselines.blank_layers import call_blank, makes_values
 from keras_zigzag.baselines.mean_over_places import MeanOverPlaces
 from keras_zigzag.graphs import functional_view, is_graph_model
 
@@ -37,7 +37,7 @@ def with_log_variances(model: keras.Model, values: list[bool]) -> keras.Model:
     """Gives a network a second head for each of its outputs of values.
 
     The head is a layer as the last one, on the same features. It starts at
-    a log-variance of zero.
+    a log-variance of zero, and learns even where that layer is frozen.
 
     Args:
         model: Functional or Sequential model, which becomes part of the
@@ -48,7 +48,7 @@ def with_log_variances(model: keras.Model, values: list[bool]) -> keras.Model:
         Functional model with the outputs `[prediction, [log-variances]]`.
 
     Raises:
-        ValueError: If an output does not come from a layer with weights.
+        ValueError: If an output does not come from a layer with a kernel.
     """
     model = with_heads(model, values, ["log_variance"])
     prediction, heads = model.output
@@ -64,7 +64,7 @@ def with_heads(
     """Gives a network more heads beside some of its outputs.
 
     Each is a linear layer as the last one, on the same features. It starts
-    at zero.
+    at zero, and learns even where that layer is frozen.
 
     Args:
         model: Functional or Sequential model, which becomes part of the
@@ -76,7 +76,7 @@ def with_heads(
         Functional model with the outputs `[prediction, [[head, ...], ...]]`.
 
     Raises:
-        ValueError: If an output does not come from a layer with weights.
+        ValueError: If an output does not come from a layer with a kernel.
     """
     model = open_end(model)
     heads = [
@@ -242,24 +242,19 @@ def _head_beside(tensor: Tensor, name: str) -> Tensor:
         kind = type(layer).__name__
         if kind not in (*TRANSPARENT, "Activation", "ReLU", *OPERATIONS):
             raise ValueError(_no_head(layer))
-        # What makes the mean positive, for example, is not for a logarithm.
-        if kind in TRANSPARENT:
+        # What makes the mean positive, or keeps it small, is not for a
+        # logarithm.
+        if kind in TRANSPARENT and kind != "ActivityRegularization":
             passed.append(layer)
         if len(node.input_tensors) != 1:
             raise ValueError(_no_head(layer))
         layer, node = _source(node.input_tensors[0])
-    config = layer.get_config()
-    config["name"] = f"{layer.name}_{name}"
-    head = type(layer).from_config(config)
-    wrapped = head
-    while isinstance(wrapped, keras.layers.Wrapper):
-        wrapped = wrapped.layer
-    if hasattr(wrapped, "activation"):
-        wrapped.activation = keras.activations.linear
-    output = head(*node.arguments.args, **node.arguments.kwargs)
-    kernel = getattr(wrapped, "kernel", None)
-    if kernel is not None:
-        kernel.assign(np.zeros(kernel.shape))
+    if not makes_values(layer):
+        raise ValueError(_no_head(layer))
+    arguments = node.arguments
+    output = call_blank(
+        layer, f"{layer.name}_{name}", arguments.args, arguments.kwargs
+    )
     for each in reversed(passed):
         output = each(output)
     return output
@@ -282,11 +277,15 @@ def _with_own_activation(
     if len(calls) > 1:
         raise ValueError(_no_logits(layer, activation))
     layer.activation = keras.activations.linear
+    regularizer, layer.activity_regularizer = layer.activity_regularizer, None
     # Losses and metrics are given by the names of the base model's outputs.
     name, layer.name = layer.name, f"{layer.name}_logits"
     # A `Softmax` layer would take a mask of steps for one of classes.
     own = keras.layers.Activation(
-        activation, dtype=layer.dtype_policy, name=name
+        activation,
+        activity_regularizer=regularizer,
+        dtype=layer.dtype_policy,
+        name=name,
     )
     return own(tensor)
 
@@ -302,8 +301,9 @@ def _no_head(layer: Any) -> str:
     return (
         "The variance is predicted by a second layer as the one that the "
         "base model ends in. Received: a base model that ends in "
-        f"{layer.name!r}, a `{type(layer).__name__}`, which is no such layer "
-        "with weights. End it in one, such as `Dense`."
+        f"{layer.name!r}, a `{type(layer).__name__}`, which makes no values "
+        "with a kernel. End it in `Dense` or a convolution, and leave what "
+        "scales values outside of it: give targets of about unit scale."
     )
 
 

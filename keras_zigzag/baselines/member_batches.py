@@ -106,6 +106,24 @@ class OrderOfEpoch(keras.callbacks.Callback):
         self.batches.begin_epoch(epoch)
 
 
+class OrderOverCalls(OrderOfEpoch):
+    """Counts the epochs in `num_epochs` of the model, over calls of `fit`.
+
+    They go on from `initial_epoch` if that is later.
+
+    Args:
+        batches: `MemberBatches`.
+    """
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self._epoch = max(epoch, self.model.num_epochs)
+        super().on_epoch_begin(self._epoch, logs)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        # One that stopped before its end begins again.
+        self.model.num_epochs = self._epoch + 1
+
+
 def in_orders(
     model: keras.Model,
     x: Any,
@@ -113,6 +131,7 @@ def in_orders(
     options: dict[str, Any],
     seeds: list[list[int]],
     kind: type[MemberBatches],
+    order: type[OrderOfEpoch] = OrderOfEpoch,
 ) -> tuple[Any, Any, dict[str, Any]]:
     """What `fit` is given, with arrays as a data set.
 
@@ -123,6 +142,8 @@ def in_orders(
         options: Further arguments of `fit`.
         seeds: List of lists of integers, a seed for each member.
         kind: Class of the data set.
+        order: Class of the callback that tells it the epoch. Defaults to
+            `OrderOfEpoch`.
 
     Returns:
         Inputs, targets and arguments for `fit`.
@@ -138,7 +159,7 @@ def in_orders(
             raise ValueError(
                 "Give `sample_weight` or `class_weight`. Received: both."
             )
-        weight = _weights_of_classes(y, classes)
+        _check_one_output(y)
     y, weight = _as_written_out(y), _as_written_out(weight)
     check_same_size(x=x, y=y, sample_weight=weight)
     data = (x, y, weight)
@@ -147,11 +168,14 @@ def in_orders(
         first = int(size * (1.0 - split))
         options["validation_data"] = rows_of(data, slice(first, None))
         data = rows_of(data, slice(first))
+    if classes is not None:
+        # They are for training alone.
+        data = (*data[:2], _weights_of_classes(data[1], classes))
     batch_size = options.pop("batch_size", None) or 32
     options["shuffle"] = False
     batches = kind(data, batch_size, seeds)
     options["callbacks"] = with_first(
-        options.get("callbacks"), OrderOfEpoch(batches), model
+        options.get("callbacks"), order(batches), model
     )
     return batches, None, options
 
@@ -162,7 +186,7 @@ def _as_written_out(part: Any) -> Any:
     return as_array(part) if all(map(is_scalar, leaves)) else part
 
 
-def _weights_of_classes(y: Any, weights: dict[int, float]) -> np.ndarray:
+def _check_one_output(y: Any) -> None:
     outputs = [leaf for leaf in keras.tree.flatten(y) if is_array(leaf)]
     if len(outputs) > 1:
         raise ValueError(
@@ -170,6 +194,10 @@ def _weights_of_classes(y: Any, weights: dict[int, float]) -> np.ndarray:
             f"{len(outputs)} outputs. Give `sample_weight`, with one array "
             "for each of them."
         )
+
+
+def _weights_of_classes(y: Any, weights: dict[int, float]) -> np.ndarray:
+    outputs = [leaf for leaf in keras.tree.flatten(y) if is_array(leaf)]
     labels = np.asarray(outputs[0] if outputs else y)
     if labels.ndim > 1:
         is_one_hot = labels.shape[-1] > 1

@@ -15,6 +15,7 @@ from keras_zigzag.baselines.member_batches import (
     MemberInputs,
     MemberOutputs,
     OneMemberBatches,
+    OrderOverCalls,
     in_orders,
 )
 from keras_zigzag.baselines.mixture_model import MixtureModel
@@ -44,6 +45,8 @@ class MembersModel(MixtureModel):
         seed: Integer, of the orders of the samples, or `None`.
         adversarial: Float, see `attack`.
         attack: `FastGradientSign`, or `None` for no adversarial samples.
+        num_epochs: Integer. How many epochs there were, over all calls of
+            `fit`, for each of which the samples have an order.
     """
 
     members: list[keras.Model]
@@ -52,6 +55,7 @@ class MembersModel(MixtureModel):
     seed: int | None
     adversarial: float
     attack: FastGradientSign | None
+    num_epochs: int = 0
 
     def call_loss(self, inputs: Any, training: bool | None = None) -> Any:
         if isinstance(inputs, MemberInputs):
@@ -199,12 +203,16 @@ class MembersModel(MixtureModel):
         self._adapt_attack(x, options)
         seeds = self._seeds()
         callbacks = keras.tree.flatten(options.pop("callbacks", None) or [])
+        start = options.get("initial_epoch", 0)
+        before, after = max(self.num_epochs, start), [self.num_epochs]
 
         def fit(index: int, model: Member, epoch: int, more: list[Any]) -> Any:
+            first = max(epoch, start)
             its_options = options | {
                 "callbacks": [*callbacks, *more],
-                "initial_epoch": max(epoch, options.get("initial_epoch", 0)),
+                "initial_epoch": first,
             }
+            model.num_epochs = before + first - start
             data = in_orders(
                 model,
                 x,
@@ -212,9 +220,12 @@ class MembersModel(MixtureModel):
                 its_options,
                 seeds[index : index + 1],
                 OneMemberBatches,
+                OrderOverCalls,
             )
             each, targets, its_options = data
-            return model.fit(each, targets, **its_options)
+            history = model.fit(each, targets, **its_options)
+            after.append(model.num_epochs)
+            return history
 
         folder = None
         if backup_dir is not None:
@@ -227,13 +238,18 @@ class MembersModel(MixtureModel):
                 "shapes": shapes,
             }
             folder = MemberFolder(backup_dir, which)
-        return train_one_by_one(map(self._alone, self.members), fit, folder)
+        models = map(self._alone, self.members)
+        histories = train_one_by_one(models, fit, folder)
+        self.num_epochs = max(after)
+        return histories
 
     def training_data(
         self, x: Any, y: Any, options: dict[str, Any]
     ) -> tuple[Any, Any, dict[str, Any]]:
         self._adapt_attack(x, options)
-        return in_orders(self, x, y, options, self._seeds(), MemberBatches)
+        return in_orders(
+            self, x, y, options, self._seeds(), MemberBatches, OrderOverCalls
+        )
 
     def compile(
         self,
@@ -243,8 +259,13 @@ class MembersModel(MixtureModel):
         **kwargs: Any,
     ) -> None:
         super().compile(optimizer, loss, *args, **kwargs)
-        self._compile_arguments = (loss, *args), kwargs
         check_independent(self.optimizer)
+
+        def compile_member(member: Member, optimizer: Any) -> None:
+            member.compile(optimizer, loss, *args, **kwargs)
+
+        # Metrics in a list or dict Keras would find and count again.
+        self._compile_member = compile_member
 
     def _outputs(self, member: Any, x: Any, training: bool | None) -> Any:
         return self.answers.outputs(member(x, training=training))
@@ -262,11 +283,8 @@ class MembersModel(MixtureModel):
 
     def _alone(self, member: keras.Model) -> Member:
         model = Member(member, self.task, self.score, self.answers, self.attack)
-        arguments = self._compile_arguments
-        optimizer = type(self.optimizer).from_config(
-            self.optimizer.get_config()
-        )
-        model.compile(optimizer, *arguments[0], **arguments[1])
+        kind, config = type(self.optimizer), self.optimizer.get_config()
+        self._compile_member(model, kind.from_config(config))
         return model
 
     def _seeds(self) -> list[list[int]]:

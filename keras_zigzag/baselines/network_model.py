@@ -51,3 +51,24 @@ class NetworkModel(AnsweringModel):
         cls, config: dict[str, Any], custom_objects: Any = None
     ) -> Any:
         return cls(**deserialized(config, custom_objects))
+
+
+def check_train_base(model: Any, options: dict[str, Any]) -> None:
+    """Raises a `ValueError` if another `train_base` is among the options.
+
+    Whether a network learns is a property of the network, which a model with
+    other options has in common with the first.
+
+    Args:
+        model: Model with the option.
+        options: Dictionary of the options of the other model.
+    """
+    wanted = options.get("train_base", model.train_base)
+    if bool(wanted) != model.train_base:
+        kind = type(model).__name__
+        raise ValueError(
+            "Both models share the network, which learns in both or in none. "
+            f"Received: train_base={wanted!r}, for a `{kind}` with "
+            f"train_base={model.train_base}. Make another one of the base "
+            f"model, with `{kind}.from_model(base, ...)`."
+        )

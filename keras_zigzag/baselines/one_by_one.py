@@ -82,7 +82,12 @@ class Member(NetworkModel):
         score: As of the ensemble.
         answers: `Answers` of the ensemble.
         attack: `FastGradientSign`, or `None`.
+
+    Attributes:
+        num_epochs: As of the ensemble.
     """
+
+    num_epochs: int = 0
 
     def __init__(
         self,

@@ -4,9 +4,10 @@ from typing import Any
 
 import keras
 
+from keras_zigzag.baselines.kernel_layers import last_kernel_layers
 from keras_zigzag.baselines.tiling import Tiling
 from keras_zigzag.graphs import is_graph_model
-from keras_zigzag.rewriting import last_mixing_layers, put_before
+from keras_zigzag.rewriting import put_before
 
 DROPOUTS = (
     "Dropout",
@@ -40,7 +41,7 @@ class Placing(Tiling):
     ):
         super().__init__(num_samples)
         self.in_place = in_place
-        self.targets = last_mixing_layers(base, layers or 0)
+        self.targets = last_kernel_layers(base, layers or 0)
         self.count = 0
 
     def placed(self, layer: Any, in_place: bool, name: str) -> Any:

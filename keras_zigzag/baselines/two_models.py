@@ -9,16 +9,19 @@ from keras_zigzag.baselines.answers import (
     chosen_scores,
     prediction_of,
 )
-from keras_zigzag.baselines.bases import check_graph, copy_base
+from keras_zigzag.baselines.bases import check_graph, copy_base, fresh_base
 from keras_zigzag.baselines.gaussian import GaussianOutputs, variance_of
 from keras_zigzag.baselines.heads import with_log_variances
 from keras_zigzag.baselines.independence import check_independent
-from keras_zigzag.baselines.network_model import NetworkModel
+from keras_zigzag.baselines.network_model import (
+    NetworkModel,
+    check_train_base,
+)
 from keras_zigzag.baselines.residuals import ResidualNLL, is_residual_loss
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.model_config import deserialized
 from keras_zigzag.number_checks import checked_seed
-from keras_zigzag.seeding import fresh_model, seeded
+from keras_zigzag.seeding import seeded
 
 Tensor = Any
 SCORES = {"regression": tuple(scores.OF_VARIANCES)}
@@ -107,7 +110,8 @@ class TwoModels(NetworkModel):
             base: Sequential or Functional model, built, trained or not.
                 Trained weights are kept in the first network. The second is
                 a copy with new weights, but for layers that have nothing to
-                train, such as a frozen backbone; it ends in a linear layer.
+                train, such as a frozen backbone (all are new where all is
+                frozen); it ends in a linear layer.
             task: See the class. Defaults to `"regression"`.
             score: See the class. Defaults to `None`.
             train_base: See the class. Set it to `False` for a base model
@@ -158,6 +162,10 @@ class TwoModels(NetworkModel):
             score = scores.OF_VARIANCES[self._scores[index]]
             uncertainty.append(score(variance_of(values)))
         return outputs.prediction, self.answers.pack(uncertainty)
+
+    def with_options(self, **options: Any) -> Any:
+        check_train_base(self, options)
+        return super().with_options(**options)
 
     def compute_loss(
         self,
@@ -211,7 +219,7 @@ class TwoModels(NetworkModel):
 
 def _variance_network(base: keras.Model) -> keras.Model:
     """The architecture of a model, with log-variances for its outputs."""
-    fresh = fresh_model(base)
+    fresh = fresh_base(base)
     size = len(functional_view(fresh).outputs)
     both = with_log_variances(fresh, [True] * size)
     _, log_variances = both.output

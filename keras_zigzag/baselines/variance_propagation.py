@@ -7,6 +7,10 @@ from keras import ops
 from keras_zigzag import scores
 from keras_zigzag.baselines.answers import Answers, chosen_scores
 from keras_zigzag.baselines.bases import check_graph
+from keras_zigzag.baselines.kernel_layers import (
+    kernel_layers,
+    last_kernel_layers,
+)
 from keras_zigzag.baselines.moment_noise import DropoutBefore, noise_names
 from keras_zigzag.baselines.moments import Moments, quadrature, softmax
 from keras_zigzag.baselines.network_model import NetworkModel
@@ -17,7 +21,6 @@ from keras_zigzag.baselines.propagation import (
 )
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.number_checks import checked_count, checked_rate
-from keras_zigzag.rewriting import last_mixing_layers, mixing_layers
 
 Tensor = Any
 # Of probabilities of shape `(batch_size, ..., num_labels, num_outcomes)`.
@@ -157,7 +160,7 @@ class VariancePropagation(NetworkModel):
             noise_names(base) if noise is None else noise
         ):
             layers = _enough_layers(base)
-        rewriting = DropoutBefore(last_mixing_layers(base, layers or 0), rate)
+        rewriting = DropoutBefore(last_kernel_layers(base, layers or 0), rate)
         network = rewriting.rewritten(base)
         if noise is not None:
             noise = [*noise, *rewriting.names]
@@ -193,10 +196,8 @@ class VariancePropagation(NetworkModel):
             return Moments(
                 ops.expand_dims(x.mean, -2), ops.expand_dims(x.spread, -2)
             )
-        mean, variance = (
-            ops.expand_dims(one, -1) if len(one.shape) == 1 else one
-            for one in (x.mean, x.spread)
-        )
+        prior = self.answers.priors[index]
+        mean, variance = map(prior._with_channel_axis, (x.mean, x.spread))
         return Moments(
             ops.stack([mean, 1.0 - mean], axis=-1),
             ops.stack([variance, variance], axis=-1),
@@ -205,7 +206,7 @@ class VariancePropagation(NetworkModel):
 
 def _enough_layers(base: keras.Model) -> int:
     """How many of the last layers with a kernel reach all outputs."""
-    found = mixing_layers(base)
+    found = kernel_layers(base)
     for count in range(1, len(found) + 1):
         if all(reached_outputs(base, found[len(found) - count :].__contains__)):
             return count

@@ -141,6 +141,38 @@ def test_the_autoencoder_learns_as_it_would_alone():
     assert_close_weights(model.autoencoder, alone)
 
 
+class Small(layers.Layer):
+    """Adds a loss of its own."""
+
+    def call(self, inputs):
+        self.add_loss(keras.ops.mean(keras.ops.square(inputs)))
+        return inputs
+
+
+def with_terms():
+    hidden = layers.Dense(
+        3, activity_regularizer=keras.regularizers.L2(0.1), name="hidden"
+    )
+    own = [keras.Input((4,)), hidden, Small(), layers.Dense(4)]
+    return keras.Sequential(own)
+
+
+def test_an_autoencoder_learns_from_terms_of_its_own():
+    x, y = toys.features(), toys.labels()
+    model = AutoencoderError.from_model(
+        toys.randomise(toys.mlp()), "classification", autoencoder=with_terms()
+    )
+    model.adapt_inputs(x)
+    alone = keras.models.clone_model(model.autoencoder)
+    alone.set_weights(model.autoencoder.get_weights())
+    error = scaled_error(model.standardize)
+    for one, loss, targets in ((model, CROSSENTROPY, y), (alone, error, x)):
+        one.compile(keras.optimizers.SGD(0.1), loss)
+        one.fit(x, targets, epochs=2, shuffle=False, verbose=0)
+    assert_close_weights(model.autoencoder, alone)
+    assert model.evaluate(x, y, verbose=0) < 10
+
+
 def scaled_error(standardize):
     def loss(y_true, y_pred):
         return keras.ops.mean(
@@ -177,6 +209,21 @@ def test_trained_base_and_autoencoder_of_the_users(tmp_path):
     assert model.predict(x, verbose=0)["uncertainty"].mean() < start
     assert base.trainable_weights
     toys.check_loaded(model, x, y, tmp_path)
+
+
+def test_a_trained_base_needs_no_loss():
+    x, y = toys.features(), toys.labels()
+    model = AutoencoderError.from_model(
+        toys.mlp(), "classification", train_base=False
+    )
+    model.compile(keras.optimizers.Adam(0.01), metrics=["accuracy"])
+    model.adapt_inputs(x)
+    start = model.predict(x, verbose=0)["uncertainty"].mean()
+    logs = model.fit(x, y, epochs=3, validation_data=(x, y), verbose=0).history
+    assert set(logs) == {"loss", "accuracy", "val_loss", "val_accuracy"}
+    assert model.predict(x, verbose=0)["uncertainty"].mean() < start
+    with pytest.raises(ValueError, match="train_base=True, for"):
+        model.with_options(train_base=True)
 
 
 @pytest.mark.parametrize(

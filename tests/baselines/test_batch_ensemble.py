@@ -87,6 +87,15 @@ def grouped():
     return keras.Model(inputs, layers.Dense(3)(x))
 
 
+def causal(data_format):
+    inputs = keras.Input((6, 4))
+    x = layers.Conv1D(
+        6, 3, padding="causal", dilation_rate=2, data_format=data_format
+    )(inputs)
+    x = layers.Flatten()(layers.ReLU()(x))
+    return keras.Model(inputs, layers.Dense(3)(x))
+
+
 def check_oracle(base, layers_=None):
     shape = base.input_shape[1:]
     x = np.random.default_rng(0).normal(size=(7, *shape)).astype("float32")
@@ -120,6 +129,15 @@ def test_it_equals_explicit_networks():
 
 def test_groups_and_logits():
     check_oracle(grouped())
+
+
+def test_causal_padding():
+    check_oracle(causal("channels_last"))
+
+
+@pytest.mark.backend("jax", "torch")
+def test_causal_padding_of_channels_first():
+    check_oracle(causal("channels_first"))
 
 
 def test_the_last_layers_only():

@@ -3,7 +3,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from keras_zigzag.baselines import MCDropout
+from keras_zigzag.baselines import (
+    Masksembles,
+    MCDropout,
+    VariancePropagation,
+)
 from tests.baselines import toys
 
 pytestmark = [
@@ -124,3 +128,15 @@ def test_bad_options(options, message):
 def test_bad_networks():
     with pytest.raises(ValueError, match="unbuilt"):
         MCDropout.from_model(keras.Sequential([layers.Dense(2)]), "binary")
+
+
+@pytest.mark.parametrize("kind", [MCDropout, Masksembles, VariancePropagation])
+def test_a_trained_model_that_is_frozen(kind):
+    base, x = toys.randomise(toys.mlp()), toys.features(8)
+    base.trainable = False
+    model = kind.from_model(base, "classification", layers=2)
+    out = model.call_with_uncertainty(x)["uncertainty"]
+    assert np.ptp(keras.ops.convert_to_numpy(out)) > 0
+    assert not model.network.trainable_weights
+    with pytest.raises(ValueError, match="has 2 layers with a kernel"):
+        kind.from_model(base, "classification", layers=3)

@@ -223,6 +223,30 @@ def test_trains_as_the_base_model_does():
     assert model.temperature == 3.0
 
 
+@pytest.mark.parametrize(
+    "kind, options",
+    [
+        (TemperatureScaling, {}),
+        (kz.baselines.SingleModel, {"score": "energy"}),
+        (kz.baselines.EvidentialModel, {}),
+    ],
+)
+def test_a_penalty_of_probabilities_is_none_of_logits(kind, options):
+    penalty = keras.regularizers.L2(1.0)
+    base = keras.Sequential(
+        [
+            keras.Input((4,)),
+            layers.Dense(3, "softmax", activity_regularizer=penalty),
+        ]
+    )
+    x = toys.features()
+    model = kind.from_model(toys.randomise(base), "classification", **options)
+    probabilities = keras.ops.convert_to_numpy(model(x, training=True))
+    (found,) = map(keras.ops.convert_to_numpy, model.losses)
+    expected = np.sum(probabilities**2) / len(x)
+    assert found == pytest.approx(expected, rel=1e-4)
+
+
 def test_several_outputs_and_ignored_places(tmp_path):
     inputs = keras.Input((5, 5, 1))
     x = layers.Conv2D(4, 3, padding="same", activation="relu")(inputs)

@@ -171,6 +171,16 @@ def test_second_network_is_a_linear_one_of_its_own():
     np.testing.assert_array_equal(found, np.zeros(24))
 
 
+@pytest.mark.parametrize("train_base", [True, False])
+def test_other_options_do_not_train_another_part(train_base):
+    model = TwoModels.from_model(toys.mlp(1, None), train_base=train_base)
+    with pytest.raises(ValueError, match=f"train_base={not train_base}, for"):
+        model.with_options(train_base=not train_base)
+    assert model.network.trainable is train_base
+    again = model.with_options(train_base=train_base, score="variance")
+    assert again.train_base is train_base and again.score == "variance"
+
+
 def two_values(as_dict):
     inputs = keras.Input((4,))
     hidden = layers.Dense(8, "relu")(inputs)

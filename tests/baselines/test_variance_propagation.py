@@ -123,6 +123,21 @@ def test_which_noise_counts():
         VariancePropagation.from_model(base, "classification", noise=["no"])
 
 
+def test_binary_places_without_a_channel_axis():
+    inputs = keras.Input((6, 5, 2))
+    places = layers.Dense(1, "sigmoid")(layers.Dropout(0.2)(inputs))
+    task, x = "binary", np.random.default_rng(0).normal(size=(3, 6, 5, 2))
+    with_axis, without = (
+        uncertainty(VariancePropagation.from_model(base, task), x)
+        for base in (
+            keras.Model(inputs, places),
+            keras.Model(inputs, layers.Reshape((6, 5))(places)),
+        )
+    )
+    assert without.shape == (3, 6, 5)
+    np.testing.assert_allclose(without, with_axis, rtol=1e-5)
+
+
 def test_several_outputs_binary_and_operations():
     task = {"kind": "classification", "size": "regression"}
     model = VariancePropagation.from_model(toys.two_outputs(), task)
