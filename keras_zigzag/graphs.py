@@ -34,6 +34,33 @@ def functional_view(model: keras.Model) -> keras.Model:
     return model
 
 
+def names_of_outputs(model: keras.Model) -> list[str]:
+    """How a user calls each output of a Functional model, as Keras flattens.
+
+    Those of a dictionary may come from one layer, whose name they share.
+    """
+    if isinstance(model.output, dict):
+        return sorted(model.output)
+    return list(model.output_names)
+
+
+def uncompiled(model: keras.Model) -> keras.Model:
+    """The same layers as a Functional model that is not compiled.
+
+    Keras compiles a clone as the model is compiled, which fails where a loss
+    or metric of the user's own is not registered.
+
+    Args:
+        model: Functional model.
+    """
+    if not getattr(model, "compiled", False):
+        return model
+    kind: Any = type(model)
+    if not is_of_keras(kind.__init__):
+        kind = keras.Model
+    return kind(model.input, model.output, name=model.name)
+
+
 def run_graph(model: keras.Model, inputs: Any, call: Callable[..., Any]) -> Any:
     """Goes through the graph of a Functional model with any values.
 
@@ -113,12 +140,10 @@ def copy_layer(
     """
     try:
         if is_graph_model(layer):
-            return keras.models.clone_model(
-                layer, clone_function=copy_inner or copy_layer, recursive=True
-            )
+            return _copy_model(layer, copy_inner or copy_layer, {})
         if isinstance(layer, keras.layers.Lambda):
             return _copy_lambda(layer)
-        config = layer.get_config()
+        config = _without(layer.get_config(), "compile_config")
         return layer.__class__.from_config(config if built else unbuilt(config))
     except Exception as error:
         if not isinstance(layer, keras.layers.Layer):
@@ -132,16 +157,40 @@ def copy_layer(
         ) from error
 
 
+def _copy_model(
+    model: Any, copy_inner: Callable[[Any], Any], copies: dict[int, Any]
+) -> Any:
+    """A copy of a model that is not compiled; `copies` are those by id."""
+
+    def copy(layer: Any) -> Any:
+        if id(layer) not in copies:
+            copies[id(layer)] = (
+                _copy_model(layer, copy_inner, copies)
+                if is_graph_model(layer)
+                else copy_inner(layer)
+            )
+        return copies[id(layer)]
+
+    if not isinstance(model, keras.Sequential):
+        return keras.models.clone_model(uncompiled(model), clone_function=copy)
+    layers = [input_like(model.inputs[0]), *map(copy, model.layers)]
+    return keras.Sequential(layers, name=model.name, trainable=model.trainable)
+
+
 def unbuilt(config: Any) -> Any:
     """A config without the shapes for which the layers in it were built."""
+    return _without(config, "build_config")
+
+
+def _without(config: Any, left_out: str) -> Any:
     if isinstance(config, dict):
         return {
-            key: unbuilt(value)
+            key: _without(value, left_out)
             for key, value in config.items()
-            if key != "build_config"
+            if key != left_out
         }
     if isinstance(config, list):
-        return [unbuilt(value) for value in config]
+        return [_without(value, left_out) for value in config]
     return config
 
 

@@ -31,7 +31,10 @@ class PlaceMasks:
         self._is_masked = [mask is not None for mask in masks]
         self._network = _network(inputs, masks)
         # Keras does not look for the layers of a model in here.
-        self._layer = _AttachMask(dtype="float32", autocast=False)
+        # TensorFlow refuses the name that Keras would make of a private class.
+        self._layer = _AttachMask(
+            name="attach_mask", dtype="float32", autocast=False
+        )
 
     @property
     def is_empty(self) -> bool:

@@ -11,6 +11,7 @@ from keras_zigzag.graphs import (
     copy_state,
     functional_view,
     is_graph_model,
+    uncompiled,
 )
 from keras_zigzag.wide_layer import has_kernel
 
@@ -31,7 +32,7 @@ def call_again(
         Functional model of the new graph.
     """
     return keras.models.clone_model(
-        model,
+        uncompiled(model),
         input_tensors=inputs,
         clone_function=lambda layer: layer,
         call_function=call,
@@ -131,19 +132,31 @@ def put_before(
     return replace(layer, arguments, features, make()(features))
 
 
-def mixing_layers(model: keras.Model) -> list[Any]:
-    """Layers with a kernel, also in inner models, from first to last."""
+def mixing_layers(
+    model: keras.Model, mixes: Callable[[Any], bool] = has_kernel
+) -> list[Any]:
+    """Layers with a kernel, also in inner models, from first to last.
+
+    Args:
+        model: Functional or Sequential model.
+        mixes: Function that says whether a layer has a kernel. Defaults to
+            `has_kernel`, whether it has one that can learn.
+    """
     found: list[Any] = []
     for layer in functional_view(model).operations:
         if is_graph_model(layer):
-            found += [one for one in mixing_layers(layer) if one not in found]
-        elif layer not in found and has_kernel(layer):
+            inner = mixing_layers(layer, mixes)
+            found += [one for one in inner if one not in found]
+        elif layer not in found and mixes(layer):
             found.append(layer)
     return found
 
 
 def last_mixing_layers(
-    model: keras.Model, count: int | None, classes: tuple[type, ...] = ()
+    model: keras.Model,
+    count: int | None,
+    classes: tuple[type, ...] = (),
+    mixes: Callable[[Any], bool] = has_kernel,
 ) -> list[Any]:
     """The last layers with a kernel.
 
@@ -151,13 +164,14 @@ def last_mixing_layers(
         model: Functional or Sequential model.
         count: Integer, or `None` for all.
         classes: Classes of layers to choose from. Defaults to all.
+        mixes: As for `mixing_layers`.
 
     Raises:
         ValueError: If there are not as many.
     """
     found = [
         layer
-        for layer in mixing_layers(model)
+        for layer in mixing_layers(model, mixes)
         if not classes or type(layer) in classes
     ]
     if count is None:

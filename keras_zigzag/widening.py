@@ -20,6 +20,7 @@ from keras_zigzag.graphs import (
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
+from keras_zigzag.reached_outputs import check_reached
 from keras_zigzag.rewriting import call_again
 from keras_zigzag.wide_layer import WideCall, WideLayer, is_keras, make_wide
 
@@ -64,7 +65,8 @@ def widen_model(
 
     Raises:
         ValueError: If the model is subclassed, not built or already widened,
-            if it has no layer to widen, or none of the given name.
+            if it has no layer to widen, or none of the given name, or if an
+            output would not depend on the prior.
 
     Example:
 
@@ -135,6 +137,7 @@ class Widening:
         left = sorted(self.places.named - self.found)
         if network is None or left:
             raise ValueError(nothing_widened(base, left[0] if left else None))
+        check_reached(network, self.places.named)
         return network
 
     def widen_graph(

@@ -26,7 +26,7 @@ from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.place_masks import PlaceMasks, masks_of
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
 from keras_zigzag.priors.prior import Prior
-from keras_zigzag.priors.resolve import resolve
+from keras_zigzag.priors.resolve import resolve, resolve_anew
 from keras_zigzag.splitting import SplitNetwork
 from keras_zigzag.two_inputs import check_prior_input, takes_two_inputs
 from keras_zigzag.uncertainty_model import UncertaintyModel
@@ -171,7 +171,7 @@ class ZigZagModel(UncertaintyModel):
                 Picks the prior. Defaults to `None`.
             prior: A `keras_zigzag.priors.Prior` or its name, instead of the
                 one that `task` picks; with several outputs a list or dict.
-                Defaults to `None`.
+                The model gets a copy of it. Defaults to `None`.
             layer: String. Name of the layer where the prior enters, see
                 `keras_zigzag.widen_model`. The later, the cheaper is
                 `predict`. Defaults to `None`: at the first.
@@ -200,7 +200,7 @@ class ZigZagModel(UncertaintyModel):
             ValueError: If the model cannot be widened, neither `task` nor
                 `prior` is given, they do not fit the model's outputs, a
                 layer or an option is unknown, or an output would have no
-                heads.
+                heads or not depend on the prior.
 
         Example:
 
@@ -219,7 +219,7 @@ class ZigZagModel(UncertaintyModel):
         (None, 5, 1)
         """
         check_base(base)
-        prior = resolve(functional_view(base), task=task, prior=prior)
+        prior = resolve_anew(functional_view(base), task=task, prior=prior)
         network = widen_with_heads(
             base,
             prior,
@@ -274,7 +274,8 @@ class ZigZagModel(UncertaintyModel):
     def training_batch(
         self, x: Any, y: Any, sample_weight: Any = None
     ) -> tuple[Any, Any, Any]:
-        answer = self.prior.encode_targets(y)
+        told = self.prior.without_ignored(y, self.loss)
+        answer = self.prior.encode_targets(told)
         size = ops.shape(answer)[0]
         again = num_samples_again(self.passes, size)
         y, sample_weight = with_first_rows_again((y, sample_weight), again)

@@ -4,18 +4,13 @@ from typing import Any
 
 import keras
 
-from keras_zigzag.graphs import functional_view, is_graph_model, sublayers
+from keras_zigzag.graphs import sublayers
+from keras_zigzag.rewriting import last_mixing_layers, mixing_layers
 
 
 def kernel_layers(model: keras.Model) -> list[Any]:
     """Layers with a kernel, also in inner models, from first to last."""
-    found: list[Any] = []
-    for layer in functional_view(model).operations:
-        if is_graph_model(layer):
-            found += [one for one in kernel_layers(layer) if one not in found]
-        elif layer not in found and _has_kernel(layer):
-            found.append(layer)
-    return found
+    return mixing_layers(model, _has_kernel)
 
 
 def last_kernel_layers(model: keras.Model, count: int) -> list[Any]:
@@ -28,13 +23,7 @@ def last_kernel_layers(model: keras.Model, count: int) -> list[Any]:
     Raises:
         ValueError: If there are not as many.
     """
-    found = kernel_layers(model)
-    if count > len(found):
-        raise ValueError(
-            f"The base model has {len(found)} layers with a kernel. "
-            f"Received: layers={count}. Give at most as many."
-        )
-    return found[len(found) - count :]
+    return last_mixing_layers(model, count, mixes=_has_kernel)
 
 
 def _has_kernel(layer: Any) -> bool:

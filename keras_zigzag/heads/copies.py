@@ -108,8 +108,12 @@ class Multiplying:
         # another.
         self._copies: dict[Any, tuple[Any, Any]] = {}
         self._entered: dict[int, tuple[Any, Several]] = {}
+        self._kept_names: set[str] = set()
         self._stacks: dict[int, tuple[Any, Any]] = {}
         self._outer = {id(layer) for layer in self.base.operations}
+        self._last = {
+            id(tensor._keras_history.operation) for tensor in self.base.outputs
+        }
         self._taken = {layer.name for layer in self.base.operations}
 
     def headed(self) -> HeadedModel:
@@ -179,10 +183,12 @@ class Multiplying:
         if index is None:
             copy = self._inner_copy(layer)
             if copy is not layer:
-                copy.name = self._renamed(layer, layer.name)
+                copy.name = self._renamed(layer, self._shared_name(layer))
             outputs = copy(*args, **kwargs)
             if copy is not layer:
                 copy_state(layer, copy)
+            else:
+                self._kept_names.add(layer.name)
             return outputs
         with self.weights.seeded(index):
             copy = self._head_copy(layer, index)
@@ -213,6 +219,12 @@ class Multiplying:
     def _name(self, name: str, index: int) -> str:
         return name if self.num_heads == 1 else f"{name}_head_{index}"
 
+    def _shared_name(self, layer: Any) -> str:
+        """The name of what all heads call, or what is none of theirs."""
+        # Losses are given by the names of outputs, which the stacks take over.
+        is_stacked = self.num_heads > 1 and id(layer) in self._last
+        return f"{layer.name}_of_heads" if is_stacked else layer.name
+
     def _renamed(self, layer: Any, name: str) -> str:
         """A name for what takes the place of a layer, which is noted."""
         if name != layer.name or id(layer) not in self._outer:
@@ -241,9 +253,12 @@ class Multiplying:
         return self._stacks[id(leaf)][1]
 
     def _stack(self, leaf: Any, name: str) -> Any:
-        # A layer whose place is taken by its copies leaves its name.
-        is_free = not any(name in names for names in self.names.values())
-        name = name if is_free else self._free(f"{name}_heads")
+        # A layer whose place is taken by its copies leaves its name, and a
+        # model that is unfolded leaves it to the first of its outputs.
+        taken = {one for names in self.names.values() for one in names}
+        taken |= self._kept_names
+        name = self._free(f"{name}_heads") if name in taken else name
+        self._kept_names.add(name)
         return StackHeads(name=name)(leaf.tensors)
 
     def _unfolded(self, model: Any, args: tuple, kwargs: dict) -> Any:

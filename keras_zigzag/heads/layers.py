@@ -125,7 +125,7 @@ def with_mean_regularizers(config: Any, num_heads: int) -> Any:
         return config
     return {
         key: _mean_of(value, num_heads)
-        if _is_of_weights(key) and value is not None
+        if _is_of_weights(key) and _is_regularizer(value)
         else with_mean_regularizers(value, num_heads)
         for key, value in config.items()
     }
@@ -134,6 +134,16 @@ def with_mean_regularizers(config: Any, num_heads: int) -> Any:
 def _is_of_weights(key: str) -> bool:
     # What activities add to the loss is divided as it comes, see `HeadLosses`.
     return key.endswith("regularizer") and key != "activity_regularizer"
+
+
+def _is_regularizer(value: Any) -> bool:
+    # An argument of a user's own layer may have such a name, too.
+    if not (isinstance(value, (str, dict)) or callable(value)):
+        return False
+    try:
+        return keras.regularizers.get(value) is not None
+    except ValueError:
+        return False
 
 
 def _mean_of(regularizer: Any, num_heads: int) -> dict[str, Any]:

@@ -46,10 +46,10 @@ def widen_with_heads(
     num_heads = checked_count("num_heads", num_heads)
     prior_at = _checked_places(base, prior_at, layer)
     shape = (*prior.spatial_shape, prior.num_channels)
+    if num_heads == 1:
+        _check_unused(head_start=(head_start, "fresh"))
     if num_heads == 1 and prior_at not in ("heads", "both"):
-        _check_unused(
-            heads_from=(heads_from, None), head_start=(head_start, "fresh")
-        )
+        _check_unused(heads_from=(heads_from, None))
         places = _places(HeadedModel(base, {}, []), prior_at)
         return Widening(shape, places).widen(base)
     headed = with_heads(

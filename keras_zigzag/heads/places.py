@@ -5,7 +5,12 @@ from typing import Any
 
 import keras
 
-from keras_zigzag.graphs import functional_view, is_graph_model, run_graph
+from keras_zigzag.graphs import (
+    functional_view,
+    is_graph_model,
+    names_of_outputs,
+    run_graph,
+)
 from keras_zigzag.rewriting import mixing_layers
 
 NUM_LAYERS = 2
@@ -223,13 +228,9 @@ def _check_outputs(
     base: keras.Model, flow: Flow, problem: str, heads_from: Any
 ) -> None:
     """Raises a `ValueError` if an output does not depend on the layers."""
-    view = functional_view(base)
+    names = names_of_outputs(functional_view(base))
     depends = keras.tree.flatten(flow.depends)
-    left = [
-        name
-        for name, one in zip(view.output_names, depends, strict=True)
-        if not one
-    ]
+    left = [name for name, one in zip(names, depends, strict=True) if not one]
     if left:
         raise ValueError(
             f"{problem.format(left)} Received: heads_from={heads_from!r}. Name "

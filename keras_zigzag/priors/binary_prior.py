@@ -9,6 +9,7 @@ from keras_zigzag.priors.prior import (
     Prior,
     Tensor,
     first,
+    given_or_open,
     only,
     require_feedback,
     require_finite,
@@ -29,7 +30,8 @@ class BinaryPrior(Prior):
         feedback: `"hard"` (the label that the first pass chooses) or
             `"soft"` (its probability). Defaults to `"hard"`.
         from_logits: Boolean. Whether the base model's outputs are logits
-            rather than probabilities. Defaults to `False`.
+            rather than probabilities. Defaults to `None`: as the activation
+            says that they end in; where it is not known, probabilities.
         presence: Boolean. Whether one more channel says if an answer is
             given. Defaults to `True`.
         blank: Float. Value of the channels where none is given. Defaults to
@@ -56,7 +58,7 @@ class BinaryPrior(Prior):
         self,
         num_labels: int | None = None,
         feedback: str = "hard",
-        from_logits: bool = False,
+        from_logits: bool | None = None,
         presence: bool = True,
         blank: float = 0.0,
         **kwargs: Any,
@@ -65,7 +67,7 @@ class BinaryPrior(Prior):
             num_outputs=num_labels, presence=presence, blank=blank, **kwargs
         )
         self.feedback = require_feedback(feedback)
-        self.from_logits = bool(from_logits)
+        self.from_logits = given_or_open(from_logits)
 
     @property
     def num_labels(self) -> int:

@@ -33,7 +33,7 @@ class IndexPrior(OneHotPrior):
         feedback: `"hard"`, or `"soft"` for the expected index. Defaults to
             `"hard"`.
         from_logits: Boolean. Whether the base model's outputs are logits.
-            Defaults to `False`.
+            Defaults to `None`: as the activation says that they end in.
         presence: Boolean. Whether one more channel says if an answer is
             given. Defaults to `False`, since the blank is a value that no
             answer has.
@@ -56,7 +56,7 @@ class IndexPrior(OneHotPrior):
         scale: float = 1.0,
         offset: float = 0.0,
         feedback: str = "hard",
-        from_logits: bool = False,
+        from_logits: bool | None = None,
         presence: bool = False,
         **kwargs: Any,
     ):

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import keras
@@ -8,7 +8,11 @@ from keras import ops
 from keras_zigzag.checks import as_array
 from keras_zigzag.prior_layers import lay_on
 from keras_zigzag.priors.prior import Prior, Tensor
-from keras_zigzag.priors.value_prior import weighted_batches
+from keras_zigzag.priors.value_prior import (
+    Learner,
+    ValuePrior,
+    weighted_batches,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -99,15 +103,14 @@ class JointPrior(Prior):
                 all count, or an array for all outputs; see `ValuePrior`. An
                 iterable brings its own. Defaults to `None`.
         """
-        if isinstance(targets, dict):
-            targets = dict.fromkeys(self._idle()) | targets
-        if isinstance(targets, (dict, list, tuple)):
-            columns = self._flat(targets)
-            weights = self._weights(sample_weight)
-        else:
-            columns, weights = self._columns(targets, sample_weight)
+        if not isinstance(targets, (dict, list, tuple)):
+            self._adapt_to_batches(weighted_batches(targets, sample_weight))
+            return
         for prior, column, weight in zip(
-            self._flat(self.priors), columns, weights, strict=True
+            self._flat(self.priors),
+            self._columns(targets),
+            self._weights(sample_weight),
+            strict=True,
         ):
             if hasattr(prior, "adapt"):
                 prior.adapt(column, *([] if weight is None else [weight]))
@@ -116,6 +119,20 @@ class JointPrior(Prior):
         return self._joined(
             lambda prior, one: prior.encode_targets(one), targets
         )
+
+    def without_ignored(self, targets: Any, loss: Any = None) -> Any:
+        told = [
+            prior.without_ignored(one, its_loss)
+            for prior, one, its_loss in zip(
+                self._flat(self.priors),
+                self._flat(targets),
+                self._loss_per_output(loss),
+                strict=True,
+            )
+        ]
+        if isinstance(self.priors, dict):
+            return dict(zip(self.priors, told, strict=True))
+        return told
 
     def encode_prediction(self, prediction: Any) -> Tensor:
         return self._joined(
@@ -181,6 +198,21 @@ class JointPrior(Prior):
             return cls(made, **config)
         return cls([deserialize(one) for one in priors], **config)
 
+    def _adapt_to_batches(self, batches: Iterable[tuple[Any, Any]]) -> None:
+        learners = [_learner(prior) for prior in self._flat(self.priors)]
+        for targets, sample_weight in batches:
+            for learner, column, weight in zip(
+                learners,
+                self._columns(targets),
+                self._weights(sample_weight),
+                strict=True,
+            ):
+                if learner is not None:
+                    learner.add(column, weight)
+        for learner in learners:
+            if learner is not None:
+                learner.finish()
+
     def _idle(self) -> list[str]:
         """The names of the outputs whose prior learns nothing."""
         named = zip(self._names(), self._flat(self.priors), strict=False)
@@ -193,26 +225,11 @@ class JointPrior(Prior):
             return self._flat(sample_weight)
         return [sample_weight] * len(self._flat(self.priors))
 
-    def _columns(
-        self, data: Any, sample_weight: Any
-    ) -> tuple[list[Any], list[Any]]:
-        """All targets of each output of a data set, and their weights."""
-        batches = [
-            (self._flat(targets), self._weights(weight))
-            for targets, weight in weighted_batches(data, sample_weight)
-        ]
-        if not batches:
-            return [], []
-        columns, weights = (
-            [
-                None
-                if one[0] is None
-                else np.concatenate(list(map(as_array, one)))
-                for one in zip(*part, strict=True)
-            ]
-            for part in zip(*batches, strict=True)
-        )
-        return columns, weights
+    def _columns(self, targets: Any) -> list[Any]:
+        """Targets of each output, `None` where they may be left out."""
+        if isinstance(targets, dict):
+            targets = dict.fromkeys(self._idle()) | targets
+        return self._flat(targets)
 
     def _flat(self, structure: Any) -> list[Any]:
         """One entry per output, whichever way Keras lets it be given."""
@@ -291,3 +308,28 @@ class JointPrior(Prior):
             for encoding in encodings
         ]
         return ops.concatenate(spread, axis=-1)
+
+
+class _Collector:
+    """Hands a prior of a user's own all targets at once."""
+
+    def __init__(self, prior: Any):
+        self.prior = prior
+        self.targets: list[Any] = []
+        self.weights: list[Any] = []
+
+    def add(self, targets: Any, weight: Any = None) -> None:
+        self.targets.append(as_array(targets))
+        if weight is not None:
+            self.weights.append(as_array(weight))
+
+    def finish(self) -> None:
+        parts = [self.targets, self.weights] if self.weights else [self.targets]
+        self.prior.adapt(*map(np.concatenate, parts))
+
+
+def _learner(prior: Any) -> Any:
+    """What takes the targets of an output batch by batch, if any does."""
+    if getattr(type(prior), "adapt", None) is ValuePrior.adapt:
+        return Learner(prior)
+    return _Collector(prior) if hasattr(prior, "adapt") else None

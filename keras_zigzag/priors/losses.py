@@ -12,19 +12,22 @@ from keras_zigzag.of_keras import is_of_keras
 ARGUMENTS = ("from_logits", "ignore_class")
 
 
-def check_from_logits(loss: Any, from_logits: bool, activation: str) -> None:
+def check_from_logits(
+    loss: Any, from_logits: bool | None, activation: str
+) -> None:
     """Raises if the loss and the output disagree about logits.
 
     Args:
         loss: Loss of one output: a string, an object or a callable.
-        from_logits: Boolean. Whether the output is linear.
+        from_logits: Boolean. Whether the output is linear; `None` where it is
+            not known, which is taken for probabilities.
         activation: String. Activation that would make it probabilities.
 
     Raises:
         ValueError: If they disagree. It says which of the two to change.
     """
     expected = loss_from_logits(loss)
-    if expected is None or expected == from_logits:
+    if expected is None or bool(expected) == bool(from_logits):
         return
     if from_logits:
         raise ValueError(

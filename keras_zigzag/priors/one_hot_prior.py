@@ -15,11 +15,16 @@ from keras_zigzag.priors.prior import (
     Tensor,
     first,
     fits,
+    given_or_open,
     only,
     require_feedback,
     require_finite,
     written,
 )
+
+NO_CLASS = -1
+# Between what rounding or smoothing makes of one label, and two of them.
+MANY_LABELS = 1.5
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -39,7 +44,8 @@ class OneHotPrior(Prior):
             dimension of the output of the base model.
         feedback: `"hard"` or `"soft"`. Defaults to `"hard"`.
         from_logits: Boolean. Whether the base model's outputs are logits
-            rather than probabilities. Defaults to `False`.
+            rather than probabilities. Defaults to `None`: as the activation
+            says that they end in; where it is not known, probabilities.
         presence: Boolean. Whether one more channel says if an answer is
             given. Defaults to `True`.
         blank: Float. Value of the channels where none is given. Defaults to
@@ -67,7 +73,7 @@ class OneHotPrior(Prior):
         self,
         num_classes: int | None = None,
         feedback: str = "hard",
-        from_logits: bool = False,
+        from_logits: bool | None = None,
         presence: bool = True,
         blank: float = 0.0,
         **kwargs: Any,
@@ -76,7 +82,7 @@ class OneHotPrior(Prior):
             num_outputs=num_classes, presence=presence, blank=blank, **kwargs
         )
         self.feedback = require_feedback(feedback)
-        self.from_logits = bool(from_logits)
+        self.from_logits = given_or_open(from_logits)
 
     def build(self, output_shape: Shape) -> None:
         if output_shape[-1] is None or output_shape[-1] < 2:
@@ -112,6 +118,16 @@ class OneHotPrior(Prior):
 
     def probabilities(self, prediction: Tensor) -> Tensor:
         return self.answer(prediction)
+
+    def without_ignored(self, targets: Any, loss: Any = None) -> Any:
+        ignored = ignored_class(only(loss))
+        if ignored is None:
+            return targets
+        labels = ops.convert_to_tensor(only(targets))
+        if not self._is_sparse(labels.shape):
+            return targets
+        labels = ops.cast(labels, "int32")
+        return ops.where(ops.equal(labels, ignored), NO_CLASS, labels)
 
     def one_hot(self, targets: Tensor) -> Tensor:
         """Labels of either kind to `(batch_size, ..., num_classes)`."""
@@ -168,6 +184,17 @@ class OneHotPrior(Prior):
                 "One-hot labels must lie between 0 and 1. "
                 f"Received: y of shape {one_hot.shape} with the entry "
                 f"{first(outside, one_hot)}."
+            )
+        total = one_hot.sum(axis=-1, dtype="float64")
+        several = total > MANY_LABELS
+        if several.any():
+            raise ValueError(
+                "One-hot labels must have one class per sample or place, or "
+                "probabilities that sum to 1. Received: y of shape "
+                f"{one_hot.shape} with entries that sum to "
+                f"{first(several, total):g}. For labels of which several may "
+                "hold at once use `task='binary'`, on a base model that ends "
+                "in a sigmoid or in logits."
             )
 
     def get_config(self) -> dict[str, Any]:

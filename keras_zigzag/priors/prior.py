@@ -127,6 +127,18 @@ class Prior(FixedOptions, keras.layers.Layer):
         values = self.target_values(only(targets))
         return self._with_presence(values, self.is_given(values))
 
+    def without_ignored(self, targets: Any, loss: Any = None) -> Any:
+        """Targets without the labels that the loss leaves out.
+
+        Args:
+            targets: Tensor as the loss takes it.
+            loss: The loss of the model. Defaults to `None`.
+
+        Returns:
+            Targets that `encode_targets` takes, blank at these labels.
+        """
+        return targets
+
     def encode_prediction(self, prediction: Tensor) -> Tensor:
         """Prior of the network's own answer, for the next pass.
 
@@ -256,6 +268,11 @@ def written(shape: Shape) -> str:
 def first(condition: np.ndarray, values: np.ndarray) -> Any:
     """The first value for which a condition holds."""
     return values[condition].reshape(-1)[0].item()
+
+
+def given_or_open(flag: Any) -> bool | None:
+    """A Boolean, or `None` where the base model will tell."""
+    return None if flag is None else bool(flag)
 
 
 def require_feedback(feedback: str) -> str:

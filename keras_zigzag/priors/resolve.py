@@ -5,7 +5,13 @@ from typing import Any
 import keras
 
 from keras_zigzag.activations import gives_logits, output_activations
-from keras_zigzag.graphs import functional_view, is_graph_model
+from keras_zigzag.graphs import (
+    copy_layer,
+    copy_state,
+    functional_view,
+    is_graph_model,
+    names_of_outputs,
+)
 from keras_zigzag.priors.binary_prior import BinaryPrior
 from keras_zigzag.priors.index_prior import IndexPrior
 from keras_zigzag.priors.joint_prior import JointPrior
@@ -19,6 +25,7 @@ TASKS = {
     "binary": "binary",
 }
 SOFTMAX = ("softmax", "log_softmax")
+PROBABILITIES = ("softmax", "sigmoid")
 PRIORS = {
     "one_hot": lambda logits: OneHotPrior(from_logits=logits),
     "binary": lambda logits: BinaryPrior(from_logits=logits),
@@ -93,9 +100,48 @@ def resolve(model: keras.Model, task: Any = None, prior: Any = None) -> Prior:
     else:
         (activation,) = output_activations(model)
         found = get(only(chosen), from_logits=gives_logits(activation))
+    _tell_logits(found, model)
     fit_to_model(found, model)
     _check_binary(found, model)
     return found
+
+
+def resolve_anew(
+    model: keras.Model, task: Any = None, prior: Any = None
+) -> Prior:
+    """As `resolve`, with priors that no other model has.
+
+    Priors that are given are copied with what they have learnt.
+
+    Raises:
+        ValueError: Likewise, or if a prior takes logits for probabilities,
+            or probabilities for logits.
+    """
+    own = keras.tree.map_structure(
+        lambda one: copy_prior(one) if isinstance(one, Prior) else one, prior
+    )
+    found = resolve(model, task=task, prior=own)
+    _check_logits(found, model)
+    return found
+
+
+def copy_prior(prior: Prior) -> Prior:
+    """A prior of the same config and weights."""
+    if type(prior) is JointPrior:
+        priors = keras.tree.map_structure(copy_prior, prior.priors)
+        return JointPrior(priors, prior.output_names, name=prior.name)
+    copy = copy_layer(prior)
+    if prior.built:
+        copy.build_from_config(prior.get_build_config())
+        copy_state(prior, copy)
+    return copy
+
+
+def parts_of(prior: Prior) -> list[Any]:
+    """The prior of each output."""
+    if isinstance(prior, JointPrior):
+        return keras.tree.flatten(prior.priors)
+    return [prior]
 
 
 def fit_to_model(prior: Prior, model: keras.Model) -> None:
@@ -200,11 +246,7 @@ def _one_per_output(model: keras.Model, chosen: Any) -> list[Any]:
 
 def _check_binary(prior: Prior, model: keras.Model) -> None:
     """Raises a `ValueError` for labels that would shut each other out."""
-    is_joint = isinstance(prior, JointPrior)
-    priors = keras.tree.flatten(prior.priors) if is_joint else [prior]
-    for one, activation, name in zip(
-        priors, output_activations(model), model.output_names, strict=True
-    ):
+    for one, activation, name in _outputs(prior, model):
         if isinstance(one, BinaryPrior) and activation in SOFTMAX:
             raise ValueError(
                 "A binary output has one probability or logit for each label, "
@@ -213,6 +255,41 @@ def _check_binary(prior: Prior, model: keras.Model) -> None:
                 f"{activation}. Give task='classification', or end the base "
                 "model in a sigmoid."
             )
+
+
+def _tell_logits(prior: Prior, model: keras.Model) -> None:
+    """Tells priors whether they get logits, where they were not told."""
+    for one, activation, _ in _outputs(prior, model):
+        if getattr(one, "from_logits", False) is None:
+            # Not to be set any more is what was given.
+            vars(one)["from_logits"] = gives_logits(activation)
+
+
+def _check_logits(prior: Prior, model: keras.Model) -> None:
+    """Raises a `ValueError` if an output is known to be something else."""
+    for one, activation, name in _outputs(prior, model):
+        from_logits = getattr(one, "from_logits", None)
+        is_logits = gives_logits(activation)
+        known = is_logits or activation in PROBABILITIES
+        if from_logits is None or not known or from_logits == is_logits:
+            continue
+        kinds = ["probabilities", "logits"]
+        raise ValueError(
+            f"The prior takes {kinds[from_logits]}, and the base model gives "
+            f"{kinds[is_logits]}. Received: a `{type(one).__name__}` of "
+            f"from_logits={from_logits} for the output {name!r}, which ends "
+            f"in the activation {activation!r}. Leave `from_logits` out, or "
+            "change the last layer."
+        )
+
+
+def _outputs(
+    prior: Prior, model: keras.Model
+) -> list[tuple[Any, str | None, str]]:
+    """The prior, the activation and the name of each output."""
+    known = output_activations(model), names_of_outputs(model)
+    # Whether there are as many is for `fit_to_model` to say.
+    return list(zip(parts_of(prior), *known, strict=False))
 
 
 def _names_of_tasks(task: Any) -> Any:

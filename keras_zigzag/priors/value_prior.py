@@ -11,6 +11,7 @@ from keras_zigzag.priors.prior import (
     Shape,
     Tensor,
     fits,
+    only,
     require_finite,
     written,
 )
@@ -118,19 +119,27 @@ class ValuePrior(Prior):
             ValueError: If there are no targets, they are not finite or not
                 of the shape of the output, or the data set has no end.
         """
-        moments = Moments()
-        for batch, weight in weighted_batches(targets, sample_weight):
-            moments.add(rows_there(self._as_rows(batch), weight))
-        if moments.count == 0:
-            raise ValueError(
-                "`adapt` needs at least one target. "
-                f"Received: y without samples ({type(targets).__name__})."
-            )
-        self._assign(
-            moments.mean,
-            moments.variance(),
-            min(moments.count, np.iinfo("int32").max),
+        learner = Learner(self)
+        batches = weighted_batches(
+            _named_alone(targets), _named_alone(sample_weight)
         )
+        for batch, weight in batches:
+            learner.add(_named_alone(batch), _named_alone(weight))
+        learner.finish()
+
+    def as_rows(self, targets: Any) -> np.ndarray:
+        """Targets as `(num_targets, num_values)`, checked."""
+        targets = as_array(targets)
+        require_finite(targets)
+        if not self.built:
+            self.build((None, *targets.shape[1:]))
+        check_value_shape(self, targets.shape)
+        return targets.reshape(-1, self.num_outputs).astype("float64")
+
+    def take(self, moments: "Moments") -> None:
+        """Standardises by these moments from now on."""
+        count = min(moments.count, np.iinfo("int32").max)
+        self._assign(moments.mean, moments.variance(), count)
 
     def target_values(self, targets: Tensor) -> Tensor:
         return self._standardised(ops.convert_to_tensor(targets))
@@ -167,14 +176,6 @@ class ValuePrior(Prior):
         values = self._with_channel_axis(ops.cast(values, "float32"))
         return (values - self.mean) / ops.sqrt(self.variance)
 
-    def _as_rows(self, targets: Any) -> np.ndarray:
-        targets = as_array(targets)
-        require_finite(targets)
-        if not self.built:
-            self.build((None, *targets.shape[1:]))
-        check_value_shape(self, targets.shape)
-        return targets.reshape(-1, self.num_outputs).astype("float64")
-
     def _add_moment(self, name: str, value: float) -> Any:
         return self.add_weight(
             name=name,
@@ -199,6 +200,30 @@ class ValuePrior(Prior):
         self.mean.assign(mean)
         self.variance.assign(variance)
         self.count.assign(count)
+
+
+class Learner:
+    """Learns the moments of the targets of one output, batch by batch.
+
+    Args:
+        prior: `ValuePrior`, which takes them in the end.
+    """
+
+    def __init__(self, prior: ValuePrior):
+        self.prior = prior
+        self.moments = Moments()
+
+    def add(self, targets: Any, weight: Any = None) -> None:
+        """Takes one more batch; where its weight is zero is no target."""
+        self.moments.add(rows_there(self.prior.as_rows(targets), weight))
+
+    def finish(self) -> None:
+        if self.moments.count == 0:
+            raise ValueError(
+                "`adapt` needs at least one target. Received: y without "
+                "samples, or with weights of zero alone."
+            )
+        self.prior.take(self.moments)
 
 
 class Moments:
@@ -272,6 +297,11 @@ def weighted_batches(
             continue
         _, y, weight = keras.utils.unpack_x_y_sample_weight(tuple(batch))
         yield _of_one_output(y), weight
+
+
+def _named_alone(structure: Any) -> Any:
+    """What is in a dictionary of one; anything else as it is."""
+    return only(structure) if isinstance(structure, dict) else structure
 
 
 def _of_one_output(targets: Any) -> Any:

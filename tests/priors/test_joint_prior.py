@@ -212,3 +212,49 @@ def test_adapt_needs_only_what_it_learns_from(make):
     assert prior.is_ready
     with pytest.raises(ValueError, match="Received: .*digit"):
         make().adapt({"digit": LABELS})
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_adapts_to_batches_of_sequences_of_any_length(weighted):
+    prior = JointPrior(
+        {"a": ValuePrior(), "b": ValuePrior(), "c": OneHotPrior()}
+    )
+    prior.build({"a": (None, None, 1), "b": (None, 1), "c": (None, None, 3)})
+    ys = [
+        {
+            "a": np.full((2, length, 1), float(length)),
+            "b": np.full((2, 1), float(length)),
+            "c": np.zeros((2, length)),
+        }
+        for length in (2, 6)
+    ]
+    weight = {"a": np.ones(2), "b": np.array([1, 0])}
+    extra = [weight] if weighted else []
+    prior.adapt((None, y, *extra) for y in ys)
+    np.testing.assert_allclose(numpy(prior.priors["a"].mean), [5.0])
+    np.testing.assert_allclose(numpy(prior.priors["b"].mean), [4.0])
+    count = int(numpy(prior.priors["b"].count))
+    assert count == (2 if weighted else 4)
+
+
+def test_batches_may_leave_out_what_is_not_learnt():
+    prior = named()
+    prior.adapt((None, {"angle": VALUES}) for _ in range(2))
+    np.testing.assert_allclose(numpy(prior.priors["angle"].mean), [2.0])
+    with pytest.raises(ValueError, match="at least one target.*Received"):
+        prior.adapt(iter([]))
+
+
+@keras.saving.register_keras_serializable("tests")
+class Largest(ValuePrior):
+    """Learns something else, from all targets at once."""
+
+    def adapt(self, targets, sample_weight=None):
+        self.largest = np.max(targets)
+
+
+def test_a_prior_of_ones_own_learns_from_all_batches():
+    prior = JointPrior([OneHotPrior(), Largest()], ["digit", "angle"])
+    prior.build([(None, 3), (None, 1)])
+    prior.adapt((None, [LABELS, VALUES + step]) for step in range(3))
+    assert prior.priors[1].largest == 5.0

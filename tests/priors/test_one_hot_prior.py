@@ -136,6 +136,10 @@ def test_answer_is_probabilities():
         (np.array([np.inf, 1.0]), r"Received: y\[0\] contains inf"),
         (np.array(["cat", "dog"]), "must be numbers.*Received: .*dtype=<U3"),
         (np.array([[0.0, -1.0, 2.0]]), "between 0 and 1.*Received: .* -1"),
+        (
+            np.array([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]),
+            "entries that sum to 2. .*`task='binary'`",
+        ),
         ([np.zeros(2), np.zeros(2)], "one output.*Received: a list of 2"),
     ],
 )
@@ -180,3 +184,24 @@ def test_config_round_trip():
     prior = built((None, 4, 5, 3), **options, blank=-1.0)
     restored = assert_config_round_trip(prior)
     assert restored.spatial_shape == (4, 5) and restored.num_classes == 3
+
+
+def test_labels_that_are_not_quite_one():
+    smoothed = np.full((2, 3), 0.1) + 0.7 * np.eye(3)[:2]
+    built().check_targets(smoothed.astype("float16"))
+    built().check_targets(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float32"])
+@pytest.mark.parametrize("shape", [(3,), (3, 1)])
+def test_what_the_loss_ignores_is_blank(dtype, shape):
+    prior = built()
+    labels = np.array([0, 1, 2], dtype).reshape(shape)
+    loss = keras.losses.SparseCategoricalCrossentropy(ignore_class=0)
+    told = prior.without_ignored(labels, loss)
+    expected = [[0, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 1]]
+    np.testing.assert_array_equal(numpy(prior.encode_targets(told)), expected)
+    for other in (None, "sparse_categorical_crossentropy"):
+        assert prior.without_ignored(labels, other) is labels
+    one_hot = np.eye(3)
+    assert prior.without_ignored(one_hot, loss) is one_hot

@@ -169,3 +169,26 @@ def test_encodings_are_float32_in_mixed_precision(make):
         assert keras.backend.standardize_dtype(encoded.dtype) == "float32"
     finally:
         keras.config.set_dtype_policy("float32")
+
+
+@not_on_torch
+def test_the_label_that_the_loss_ignores_is_not_told(tmp_path):
+    inputs = keras.Input((4, 2))
+    outputs = {
+        name: keras.layers.Dense(3, activation="softmax", name=name)(inputs)
+        for name in ("a", "b")
+    }
+    model = kz.ZigZagModel.from_model(
+        keras.Model(inputs, outputs), task="classification"
+    )
+    sparse = keras.losses.SparseCategoricalCrossentropy
+    model.compile("sgd", {"a": sparse(ignore_class=0), "b": sparse()})
+    x = np.random.rand(6, 4, 2).astype("float32")
+    y = {"a": np.zeros((6, 4)), "b": np.zeros((6, 4))}
+    model.fit(x, y, verbose=0)
+    model.save(tmp_path / "model.keras")
+    for one in (model, keras.saving.load_model(tmp_path / "model.keras")):
+        batch, _, _ = one.training_batch(x, y)
+        told = ops.convert_to_numpy(batch.prior)[6:]
+        np.testing.assert_array_equal(told[..., :4], 0.0)
+        np.testing.assert_array_equal(told[0, 0, 4:], [1, 0, 0, 1])

@@ -175,3 +175,87 @@ def test_outputs_in_outputs():
         kz.ZigZagModel.from_model(
             keras.Model(inputs, outputs), task="regression"
         )
+
+
+@pytest.mark.parametrize("activation", [None, "softmax"])
+@pytest.mark.parametrize("kind", [OneHotPrior, priors.IndexPrior])
+def test_a_prior_finds_out_whether_it_gets_logits(kind, activation):
+    is_logits = activation is None
+    given = kind(feedback="soft")
+    model = kz.ZigZagModel.from_model(base(3, activation), prior=given)
+    assert model.prior.from_logits is is_logits
+    assert model.prior.get_config()["from_logits"] is is_logits
+    answer = model.prior.answer(np.array([[3.0, -2.0, 0.0]], "float32"))
+    is_distribution = np.isclose(ops.convert_to_numpy(answer).sum(), 1)
+    assert is_distribution or not is_logits
+    # It serves for a model of the other kind, too.
+    other = base(3, "softmax" if is_logits else None)
+    model = kz.ZigZagModel.from_model(other, prior=given)
+    assert model.prior.from_logits is not is_logits
+
+
+def test_priors_of_several_outputs_find_out_for_themselves():
+    inputs = keras.Input((4,))
+    base = keras.Model(
+        inputs,
+        {
+            "kind": keras.layers.Dense(3, name="kind")(inputs),
+            "yes": keras.layers.Dense(1, "sigmoid", name="yes")(inputs),
+        },
+    )
+    given = {"kind": OneHotPrior(), "yes": priors.BinaryPrior()}
+    model = kz.ZigZagModel.from_model(base, prior=given)
+    assert model.prior.priors["kind"].from_logits
+    assert not model.prior.priors["yes"].from_logits
+
+
+@pytest.mark.parametrize(
+    "kind, units, activation, from_logits",
+    [
+        (OneHotPrior, 3, None, False),
+        (OneHotPrior, 3, "log_softmax", False),
+        (OneHotPrior, 3, "softmax", True),
+        (priors.BinaryPrior, 1, None, False),
+        (priors.BinaryPrior, 1, "sigmoid", True),
+    ],
+)
+def test_a_prior_of_other_outputs(kind, units, activation, from_logits):
+    prior = kind(from_logits=from_logits)
+    message = f"Received: a `{kind.__name__}` of from_logits={from_logits}"
+    with pytest.raises(ValueError, match=message):
+        kz.ZigZagModel.from_model(base(units, activation), prior=prior)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_each_model_has_a_prior_of_its_own(several):
+    given = ValuePrior()
+    given.adapt([1.0, 3.0])
+    one, prior = base(1), given
+    if several:
+        one = two_outputs(as_dict=True)
+        prior = {"digit": OneHotPrior(), "angle": given}
+
+    def made():
+        return kz.ZigZagModel.from_model(one, prior=prior)
+
+    def mean(model):
+        found = model.prior.priors["angle"] if several else model.prior
+        return float(ops.convert_to_numpy(found.mean)[0])
+
+    first, second = made(), made()
+    assert mean(first) == mean(second) == 2.0
+    targets = np.array([100.0, 300.0])
+    second.adapt({"angle": targets} if several else targets)
+    assert (mean(first), mean(second)) == (2.0, 200.0)
+    assert float(ops.convert_to_numpy(given.mean)[0]) == 2.0
+
+
+def test_a_joint_prior_is_copied_with_what_it_has_learnt():
+    given = JointPrior({"digit": OneHotPrior(), "angle": ValuePrior()})
+    given.build({"digit": (None, 3), "angle": (None, 1)})
+    given.adapt({"angle": [1.0, 3.0]})
+    model = kz.ZigZagModel.from_model(two_outputs(as_dict=True), prior=given)
+    assert model.prior is not given
+    assert model.prior.priors["angle"] is not given.priors["angle"]
+    mean = ops.convert_to_numpy(model.prior.priors["angle"].mean)
+    np.testing.assert_array_equal(mean, [2.0])

@@ -215,3 +215,16 @@ def test_config_round_trip():
     restored = assert_config_round_trip(built((None, 2), **moments))
     np.testing.assert_allclose(numpy(restored.mean), [1.0, 2.0])
     assert restored.is_ready
+
+
+def test_adapts_to_targets_by_name():
+    y = np.arange(6.0).reshape(3, 2)
+    prior = built((None, 2))
+    prior.adapt({"answer": y})
+    assert_adapted(prior, y)
+    prior.adapt({"answer": y}, {"answer": np.array([1, 1, 0])})
+    assert_adapted(prior, y[:2])
+    prior.adapt((None, {"answer": y + step}) for step in (1, 1))
+    assert_adapted(prior, y + 1)
+    with pytest.raises(ValueError, match="one output. Received: a dict of 2"):
+        prior.adapt({"answer": y, "other": y})

@@ -3,6 +3,7 @@
 import keras
 import pytest
 
+import keras_zigzag as kz
 from tests.widening.checker import check_widening
 from tests.widening.data import floats, integers
 from tests.widening.test_branches import entries
@@ -99,3 +100,42 @@ def test_layer_shared_by_trunk_and_head():
     x = layers.Dense(6, activation="relu", name="late")(shared(inputs))
     base = keras.Model(inputs, layers.Dense(3)(shared(x)))
     check_widening(base, floats(5, 6), integers(3, 5), layer="late")
+
+
+def two_ends(inner=False):
+    inputs = keras.Input((6,))
+    trunk = layers.Dense(5, activation="relu", name="trunk")
+    ends = [layers.Dense(3, name=name) for name in ("a", "b")]
+    if not inner:
+        x = trunk(inputs)
+        return keras.Model(inputs, {end.name: end(x) for end in ends})
+    features = keras.Input((5,))
+    outputs = {end.name: end(features) for end in ends}
+    end = keras.Model(features, outputs, name="end")
+    return keras.Model(inputs, end(trunk(inputs)))
+
+
+@pytest.mark.parametrize("inner", [False, True])
+@pytest.mark.parametrize("num_heads", [1, 2])
+def test_every_output_has_to_depend_on_the_prior(inner, num_heads):
+    def model(**places):
+        return kz.ZigZagModel.from_model(
+            two_ends(inner), task="classification", **options, **places
+        )
+
+    options = {"num_heads": num_heads}
+    for places in ({"layer": "a"}, {"prior_at": ["a"]}):
+        message = r"always 0. The outputs .'b'. do not.*Received: .*'a"
+        with pytest.raises(ValueError, match=message):
+            model(**places)
+    for places in ({"layer": "trunk"}, {"prior_at": ["a", "b"]}, {}):
+        assert model(**places).prior.num_channels == 8
+
+
+def test_an_output_that_no_layer_leads_to():
+    inputs = keras.Input((6,))
+    answer = layers.Dense(3, name="answer")(inputs)
+    scaled = layers.Rescaling(2.0, name="scaled")(inputs)
+    base = keras.Model(inputs, [answer, scaled])
+    with pytest.raises(ValueError, match="The outputs .'scaled'. do not"):
+        kz.ZigZagModel.from_model(base, task=["classification", "regression"])

@@ -293,6 +293,10 @@ def test_a_prior_for_heads_that_cannot_take_it(num_heads):
         ),
         ({"num_heads": 1, "head_start": "perturbed"}, "'perturbed' and num_h"),
         (
+            {"num_heads": 1, "head_start": "perturbed", "prior_at": "heads"},
+            "'perturbed' and num_heads=1",
+        ),
+        (
             {"num_heads": 1, "heads_from": "nowhere", "prior_at": "heads"},
             "no layer 'nowhere'",
         ),

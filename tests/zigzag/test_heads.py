@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 import keras_zigzag as kz
-from keras_zigzag.heads.layers import StackHeads
+from keras_zigzag.heads.layers import MeanOverHeads, StackHeads
 from tests.baselines import toys
 from tests.zigzag.toys import fit_once, weights_of
 
@@ -423,3 +423,71 @@ def test_one_tensor_as_two_outputs():
     out = model.predict(toys.features(), verbose=0)["uncertainty"]
     assert out["a"].shape == (24,)
     np.testing.assert_array_equal(out["a"], out["b"])
+
+
+@pytest.mark.parametrize("num_heads", [1, 2])
+def test_outputs_that_are_operations_keep_their_names(num_heads):
+    inputs = keras.Input((4,))
+    x = layers.Dense(5, activation="relu")(inputs)
+    outputs = [
+        ops.softmax(layers.Dense(3)(x)),
+        ops.sigmoid(layers.Dense(1)(x)),
+    ]
+    base = keras.Model(inputs, outputs)
+    before = [layer.name for layer in base.operations]
+    model = kz.ZigZagModel.from_model(
+        base, task=["classification", "binary"], num_heads=num_heads
+    )
+    assert model.output_names == base.output_names
+    assert [layer.name for layer in base.operations] == before
+    losses = ["sparse_categorical_crossentropy", "binary_crossentropy"]
+    model.compile(
+        "sgd",
+        dict(zip(base.output_names, losses, strict=True)),
+        run_eagerly=True,
+    )
+    y = [toys.labels(), np.ones((24, 1))]
+    assert np.isfinite(model.evaluate(toys.features(), y, verbose=0)).all()
+
+
+def test_an_output_that_cannot_be_copied():
+    inputs = keras.Input((4,))
+    x = layers.Dense(3)(layers.Dense(5, activation="relu")(inputs))
+    base = keras.Model(inputs, ops.vectorized_map(lambda row: 2 * row, x))
+    model = kz.ZigZagModel.from_model(
+        base, task="classification", num_heads=NUM_HEADS
+    )
+    out = model.predict_on_batch(toys.features())
+    assert out["uncertainty"].shape == (24,)
+
+
+@keras.saving.register_keras_serializable("keras_zigzag_tests")
+class Options(layers.Dense):
+    """A layer with arguments whose names end as those of regularisers do."""
+
+    def __init__(
+        self, units, use_regularizer=False, kind_of_regularizer="mine", **kwargs
+    ):
+        super().__init__(units, **kwargs)
+        self.use_regularizer = use_regularizer
+        self.kind_of_regularizer = kind_of_regularizer
+
+    def get_config(self):
+        return super().get_config() | {
+            "use_regularizer": self.use_regularizer,
+            "kind_of_regularizer": self.kind_of_regularizer,
+        }
+
+
+def test_arguments_that_are_no_regularizers():
+    inputs = keras.Input((4,))
+    hidden = Options(5, kernel_regularizer="l2", name="hidden")
+    x = hidden(layers.Dense(4)(inputs))
+    base = keras.Model(inputs, layers.Dense(3, activation="softmax")(x))
+    model = kz.ZigZagModel.from_model(
+        base, task="classification", num_heads=NUM_HEADS
+    )
+    copy = model.network.get_layer("hidden_head_1")
+    assert copy.use_regularizer is False
+    assert copy.kind_of_regularizer == "mine"
+    assert isinstance(copy.kernel_regularizer, MeanOverHeads)

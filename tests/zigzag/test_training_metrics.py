@@ -117,3 +117,35 @@ def test_the_loss_of_an_epoch_weighs_batches_by_their_samples():
     history = model.fit(x, y, batch_size=3, shuffle=False, verbose=0)
     expected = np.average(losses, weights=[3, 2])
     np.testing.assert_allclose(history.history["loss"], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("num_heads", [1, 2])
+def test_metrics_where_one_of_two_outputs_has_a_mask(num_heads):
+    tokens = keras.Input((5,), dtype="int32")
+    steps = keras.layers.Embedding(7, 4, mask_zero=True)(tokens)
+    steps = keras.layers.Dense(4)(steps)
+    pooled = keras.layers.GlobalAveragePooling1D()(steps)
+    outputs = {
+        "a": keras.layers.Dense(3, activation="softmax", name="a")(steps),
+        "b": keras.layers.Dense(1, name="b")(pooled),
+    }
+    base = keras.Model(tokens, outputs)
+    model = kz.ZigZagModel.from_model(
+        base,
+        task={"a": "classification", "b": "regression"},
+        num_heads=num_heads,
+        heads_from=["a", "b"] if num_heads > 1 else None,
+    )
+    x = np.array([[1, 2, 3, 0, 0], [4, 5, 6, 1, 2]])
+    y = {"a": x % 3, "b": np.ones((2, 1))}
+    model.adapt(y)
+    loss = {"a": "sparse_categorical_crossentropy", "b": "mse"}
+    for one in (base, model):
+        one.compile("sgd", loss, metrics={"a": ["accuracy"]})
+    expected = base.evaluate(x, y, verbose=0, return_dict=True)
+    logs = model.evaluate(x, y, verbose=0, return_dict=True)
+    assert logs.keys() == expected.keys()
+    if num_heads == 1:
+        for name, value in expected.items():
+            np.testing.assert_allclose(logs[name], value, rtol=1e-5)
+    assert np.isfinite(fit_once(model, x, y)["a_accuracy"])
