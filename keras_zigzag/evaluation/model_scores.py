@@ -20,12 +20,11 @@ from keras_zigzag.evaluation.model_outputs import (
 )
 from keras_zigzag.evaluation.places import (
     Places,
-    flat_scores,
     joined,
     joined_if_all,
 )
 from keras_zigzag.evaluation.report import UncertaintyReport
-from keras_zigzag.evaluation.samples import OodScores, Samples
+from keras_zigzag.evaluation.samples import OodScores, Samples, ood_scores
 from keras_zigzag.evaluation.scores import named_sets
 from keras_zigzag.host import host_arrays, model_inputs, predict_batch
 from keras_zigzag.metrics.inputs import Array, NanPolicy, as_scores
@@ -223,17 +222,15 @@ class Scorer:
                     hints += input_checks.check_shapes(known, inputs, name)
                 summary.add(inputs)
             outputs = predict_batch(self.model, model_inputs(x))
-            score, sample = flat_scores(self.reader.uncertainty(outputs))
             mask = self._mask(x, outputs)
-            kept = np.ones(score.size, bool)
-            # A sample with one uncertainty is there as a whole.
-            if mask is not None and mask.size == score.size:
-                kept = mask.ravel()
-            scores.append(score[kept])
-            samples.append(sample[kept] + num_samples)
-            num_samples += int(sample[-1]) + 1
+            part = ood_scores(self.reader.uncertainty(outputs), mask)
+            scores.append(part.uncertainty)
+            samples.append(part.sample + num_samples)
+            num_samples += part.num_samples
             entropy = self.reader.entropy(outputs)
-            entropies.append(None if entropy is None else entropy.ravel()[kept])
+            if entropy is not None:
+                entropy = ood_scores(entropy, mask).uncertainty
+            entropies.append(entropy)
         if known is not None:
             hints += input_checks.check_values(known, summary, name)
         found = np.concatenate(scores), np.concatenate(samples)
