@@ -8,7 +8,7 @@ import keras
 
 from keras_zigzag.callback_order import move_to_front
 from keras_zigzag.checks import checked_validation
-from keras_zigzag.evaluation.metric_sets import names_of_all
+from keras_zigzag.evaluation.metric_sets import known_names
 from keras_zigzag.evaluation.model_outputs import (
     Score,
     check_model,
@@ -117,7 +117,7 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         )
         self._latest: dict[str, float] | None = None
         self._warned_of: set[str] = set()
-        self._check_names(names_of_all(self._evaluation.ood_batches))
+        self._check_names(known_names(self._evaluation.ood_batches))
 
     def on_train_begin(self, logs: Any = None) -> None:
         self._latest = None
@@ -125,6 +125,7 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         # It would fail after every epoch in the same way.
         check_model(self.model)
         check_output(self.model, self._evaluation.output)
+        self._check_names(self._evaluation.names(self.model))
         self._check_targets()
         move_to_front(self)
 

@@ -1,6 +1,7 @@
 """Reading and copying the graphs of Keras models."""
 
 import tempfile
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,9 @@ import numpy as np
 from keras import ops
 
 from keras_zigzag.of_keras import is_of_keras
+
+# What Keras calls of a model to train and evaluate it.
+TRAINING = ("fit", "train_step", "test_step", "compute_loss", "compute_metrics")
 
 
 def is_graph_model(layer: Any) -> bool:
@@ -44,21 +48,19 @@ def names_of_outputs(model: keras.Model) -> list[str]:
     return list(model.output_names)
 
 
-def uncompiled(model: keras.Model) -> keras.Model:
-    """The same layers as a Functional model that is not compiled.
+def plain_functional(model: keras.Model) -> keras.Model:
+    """The same layers as a Functional model of Keras that is not compiled.
 
     Keras compiles a clone as the model is compiled, which fails where a loss
-    or metric of the user's own is not registered.
+    or metric of the user's own is not registered; and it gives it the class
+    of the model, without which it cannot be loaded.
 
     Args:
         model: Functional model.
     """
-    if not getattr(model, "compiled", False):
+    if is_of_keras(type(model)) and not getattr(model, "compiled", False):
         return model
-    kind: Any = type(model)
-    if not is_of_keras(kind.__init__):
-        kind = keras.Model
-    return kind(model.input, model.output, name=model.name)
+    return keras.Model(model.input, model.output, name=model.name)
 
 
 def run_graph(model: keras.Model, inputs: Any, call: Callable[..., Any]) -> Any:
@@ -172,7 +174,9 @@ def _copy_model(
         return copies[id(layer)]
 
     if not isinstance(model, keras.Sequential):
-        return keras.models.clone_model(uncompiled(model), clone_function=copy)
+        return keras.models.clone_model(
+            plain_functional(model), clone_function=copy
+        )
     layers = [input_like(model.inputs[0]), *map(copy, model.layers)]
     return keras.Sequential(layers, name=model.name, trainable=model.trainable)
 
@@ -276,4 +280,19 @@ def check_known_shape(base: Any) -> None:
             f"Received: the base model {base.name!r} with the sparse inputs "
             f"{sparse}. Give it dense ones, and make the data dense, as with "
             "`tf.sparse.to_dense` in `map`."
+        )
+
+
+def warn_of_own_training(base: keras.Model) -> None:
+    """Warns if the class of a base model trains otherwise than Keras."""
+    kind = type(base)
+    own = [one for one in TRAINING if not is_of_keras(getattr(kind, one))]
+    if own:
+        warnings.warn(
+            "Of a base model the layers are taken; how its class trains is "
+            f"not. Received: the base model {base.name!r} of class "
+            f"`{kind.__name__}` with {own} of its own. If it has to stay so, "
+            "override the same in a subclass of the method, such as `class "
+            "MyModel(keras_zigzag.ZigZagModel)`.",
+            stacklevel=4,
         )

@@ -11,7 +11,7 @@ from keras_zigzag.graphs import (
     copy_state,
     functional_view,
     is_graph_model,
-    uncompiled,
+    plain_functional,
 )
 from keras_zigzag.wide_layer import has_kernel
 
@@ -32,7 +32,7 @@ def call_again(
         Functional model of the new graph.
     """
     return keras.models.clone_model(
-        uncompiled(model),
+        plain_functional(model),
         input_tensors=inputs,
         clone_function=lambda layer: layer,
         call_function=call,

@@ -16,6 +16,7 @@ from keras_zigzag.graphs import (
     is_graph_model,
     keras_tensors,
     sublayers,
+    warn_of_own_training,
 )
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from keras_zigzag.priors.prior import Prior
@@ -340,6 +341,7 @@ def check_base(base: Any) -> None:
             "the network with two inputs, `network([inputs, prior])`, and "
             "use `keras_zigzag.ZigZagModel(network, prior)`."
         )
+    warn_of_own_training(base)
 
 
 def check_sublayer(layer: Any) -> None:

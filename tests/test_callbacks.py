@@ -160,8 +160,10 @@ def test_chosen_metrics():
     for unknown in ("far_auc", "val_raulc", "near_roc_auc"):
         with pytest.raises(ValueError, match=f"no metrics .'{unknown}'"):
             evaluation(metrics=["raulc", unknown])
+    model = compiled_classifier()
     with pytest.raises(ValueError, match=r"no metrics \['mae'\]"):
-        fit(evaluation(metrics=["mae"]))
+        fit(evaluation(metrics=["mae"]), model=model)
+    assert int(model.optimizer.iterations) == 0  # Not after an epoch.
 
 
 class TestErrors:

@@ -1,5 +1,7 @@
 """Base models that are compiled with functions of the user's own."""
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from keras import ops
 import keras_zigzag as kz
 from keras_zigzag import baselines
 from keras_zigzag.graphs import copy_layer, copy_state
+from tests.baselines.methods import METHODS
 
 layers = keras.layers
 
@@ -96,3 +99,50 @@ def test_a_layer_in_two_models_stays_one():
     base = compiled(keras.Model(x, shared(inner(x))))
     copy = copy_layer(base)
     assert copy.get_layer("shared") is copy.get_layer("inner").layers[0]
+
+
+class OwnLoss(keras.Model):
+    def compute_loss(self, x=None, y=None, y_pred=None, **kwargs):
+        return super().compute_loss(x, y, y_pred, **kwargs) + 1.0
+
+
+class OwnStep(keras.Sequential):
+    def train_step(self, *args):
+        return super().train_step(*args)
+
+
+def with_own_loss():
+    model = functional()
+    return OwnLoss(model.input, model.output, name="own")
+
+
+def with_own_step():
+    return OwnStep([keras.Input((4,)), *sequential().layers], name="own")
+
+
+@pytest.mark.parametrize(
+    ("make", "received"),
+    [
+        (with_own_loss, r"`OwnLoss` with \['compute_loss'\]"),
+        (with_own_step, r"`OwnStep` with \['train_step'\]"),
+    ],
+)
+@pytest.mark.parametrize("name", METHODS)
+def test_training_of_ones_own_is_said_to_be_left(name, make, received):
+    method = METHODS[name]
+    with pytest.warns(UserWarning, match=received):
+        method.make(make(), method.tasks[0])
+
+
+def test_copies_can_be_loaded_without_the_class_of_the_base(tmp_path):
+    with pytest.warns(UserWarning, match="`OwnLoss`"):
+        model = METHODS["deep_ensemble"].make(with_own_loss(), "classification")
+    model.save(tmp_path / "model.keras")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = keras.models.load_model(tmp_path / "model.keras")
+    x = np.ones((2, 4), "float32")
+    np.testing.assert_array_equal(
+        loaded.predict_on_batch(x)["prediction"],
+        model.predict_on_batch(x)["prediction"],
+    )

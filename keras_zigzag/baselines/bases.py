@@ -10,6 +10,7 @@ from keras_zigzag.graphs import (
     copy_state,
     is_graph_model,
     sublayers,
+    warn_of_own_training,
 )
 from keras_zigzag.seeding import fresh_model
 
@@ -49,3 +50,4 @@ def check_graph(base: Any) -> None:
             f"Received: the subclassed model `{type(base).__name__}`. Write "
             "it with the Functional API."
         )
+    warn_of_own_training(base)

@@ -1,7 +1,7 @@
 """Which metrics a report holds for which task."""
 
-import functools
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from keras_zigzag import metrics
 from keras_zigzag.evaluation.samples import OodScores, Samples
 
 Functions = dict[str, Callable[[], float]]
+Metrics = dict[str, Callable[[Samples], float]]
 DETECTION = ("roc_auc", "pr_auc", "average_precision", "fpr95", "prevalence")
 LOWER_IS_BETTER = {
     "mae",
@@ -62,20 +63,22 @@ def evaluate(samples: Samples) -> tuple[dict[str, float], dict[str, str]]:
 
 def functions(samples: Samples) -> Functions:
     """All metrics of the task and of the OOD sets, by key, not yet run."""
-    if samples.task == "regression":
-        result = _regression(samples)
-    else:
-        result = _classification(samples)
+    result: Functions = {
+        name: partial(metric, samples)
+        for name, metric in OF_TASK[samples.task].items()
+    }
     for name, ood in samples.ood.items():
         for key, function in _detection(samples, ood).items():
             result[f"{name}_{key}"] = function
     return result
 
 
-def names_of_all(ood: Iterable[str]) -> list[str]:
-    """The metrics that there may be, whatever the task, with OOD sets."""
-    detection = [f"{one}_{metric}" for one in ood for metric in DETECTION]
-    return [name for name in HEADINGS if name not in DETECTION] + detection
+def known_names(ood: Iterable[str], task: str | None = None) -> list[str]:
+    """The metrics that there may be, of a task or any, with OOD sets."""
+    of_id = {*OF_TASK[task]} if task in OF_TASK else {*HEADINGS} - {*DETECTION}
+    return [name for name in HEADINGS if name in of_id] + [
+        f"{name}_{metric}" for name in ood for metric in DETECTION
+    ]
 
 
 def split_key(key: str) -> tuple[str, str]:
@@ -118,41 +121,6 @@ def arrow(key: str) -> str:
     return {1: " ↑", -1: " ↓", 0: ""}[direction(key)]
 
 
-def _ranked(samples: Samples) -> Functions:
-    """What a ranking of the samples is worth, whatever the task."""
-    arguments = samples.loss, samples.id.uncertainty, samples.id.weight
-    bind = functools.partial
-    return {
-        "aurc": bind(metrics.aurc, *arguments, samples.nan_policy),
-        "excess_aurc": bind(
-            metrics.excess_aurc, *arguments, samples.nan_policy
-        ),
-        "augrc": bind(metrics.augrc, *arguments, samples.nan_policy),
-        "prediction_rejection_ratio": bind(
-            metrics.prediction_rejection_ratio, *arguments, samples.nan_policy
-        ),
-    }
-
-
-def _classification(samples: Samples) -> Functions:
-    correct, weight = 1.0 - samples.loss, samples.id.weight
-    ranked = correct, samples.id.uncertainty, weight, samples.nan_policy
-    bind = functools.partial
-    return {
-        "accuracy": bind(_mean, correct, weight),
-        "aulc": bind(metrics.aulc, *ranked),
-        "raulc": bind(metrics.raulc, *ranked),
-        **_ranked(samples),
-        "ece": bind(
-            _of_probabilities, metrics.expected_calibration_error, samples
-        ),
-        "nll": bind(
-            _of_probabilities, metrics.negative_log_likelihood, samples
-        ),
-        "brier": bind(_of_probabilities, metrics.brier_score, samples),
-    }
-
-
 def _of_probabilities(metric: Callable[..., float], samples: Samples) -> float:
     if samples.id.prediction.ndim == 1:
         raise ValueError(
@@ -172,31 +140,9 @@ def labelled(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
     return targets, prediction
 
 
-def _regression(samples: Samples) -> Functions:
-    error, weight = samples.loss, samples.id.weight
-    scored = error, samples.id.uncertainty, weight
-    policy = samples.nan_policy
-    bind = functools.partial
-    ranked = _ranked(samples)
-    del ranked["augrc"]
-    return {
-        "mae": bind(_mean, error, weight),
-        "rmse": lambda: _mean(samples.square, weight) ** 0.5,
-        "aulc": bind(metrics.aulc_regression, *scored, policy),
-        "raulc": bind(metrics.raulc_regression, *scored, policy),
-        **ranked,
-        "ause": bind(metrics.ause, *scored, policy),
-        "pearson": bind(metrics.pearson, *scored),
-        "spearman": bind(metrics.spearman, *scored, policy),
-        "cumulative_calibration_error": bind(
-            metrics.cumulative_calibration_error, *scored
-        ),
-    }
-
-
 def _detection(samples: Samples, ood: OodScores) -> Functions:
     def bound(metric: Callable[..., float]) -> Callable[[], float]:
-        return functools.partial(
+        return partial(
             metric,
             samples.id.uncertainty,
             ood.uncertainty,
@@ -209,7 +155,7 @@ def _detection(samples: Samples, ood: OodScores) -> Functions:
         "pr_auc": bound(metrics.pr_auc),
         "average_precision": bound(metrics.average_precision),
         "fpr95": bound(metrics.fpr_at_tpr),
-        "prevalence": functools.partial(
+        "prevalence": partial(
             metrics.prevalence,
             samples.id.uncertainty,
             ood.uncertainty,
@@ -226,3 +172,57 @@ def _mean(values: np.ndarray, weight: np.ndarray | None) -> float:
             f"Received: a mean of {result}."
         )
     return result
+
+
+def _of_errors(metric: Callable[..., float], samples: Samples) -> float:
+    scores = samples.id.uncertainty, samples.id.weight
+    return metric(samples.loss, *scores, samples.nan_policy)
+
+
+def _of_answers(metric: Callable[..., float], samples: Samples) -> float:
+    """A metric of which answers are right."""
+    scores = samples.id.uncertainty, samples.id.weight
+    return metric(1.0 - samples.loss, *scores, samples.nan_policy)
+
+
+def _of_values(metric: Callable[..., float], samples: Samples) -> float:
+    """A metric of errors and uncertainties that have no rank where NaN."""
+    return metric(samples.loss, samples.id.uncertainty, samples.id.weight)
+
+
+_CLASSIFICATION: Metrics = {
+    "accuracy": lambda one: _mean(1.0 - one.loss, one.id.weight),
+    "aulc": partial(_of_answers, metrics.aulc),
+    "raulc": partial(_of_answers, metrics.raulc),
+    "aurc": partial(_of_errors, metrics.aurc),
+    "excess_aurc": partial(_of_errors, metrics.excess_aurc),
+    "augrc": partial(_of_errors, metrics.augrc),
+    "prediction_rejection_ratio": partial(
+        _of_errors, metrics.prediction_rejection_ratio
+    ),
+    "ece": partial(_of_probabilities, metrics.expected_calibration_error),
+    "nll": partial(_of_probabilities, metrics.negative_log_likelihood),
+    "brier": partial(_of_probabilities, metrics.brier_score),
+}
+_REGRESSION: Metrics = {
+    "mae": lambda one: _mean(one.loss, one.id.weight),
+    "rmse": lambda one: _mean(one.square, one.id.weight) ** 0.5,
+    "aulc": partial(_of_errors, metrics.aulc_regression),
+    "raulc": partial(_of_errors, metrics.raulc_regression),
+    "aurc": partial(_of_errors, metrics.aurc),
+    "excess_aurc": partial(_of_errors, metrics.excess_aurc),
+    "prediction_rejection_ratio": partial(
+        _of_errors, metrics.prediction_rejection_ratio
+    ),
+    "ause": partial(_of_errors, metrics.ause),
+    "pearson": partial(_of_values, metrics.pearson),
+    "spearman": partial(_of_errors, metrics.spearman),
+    "cumulative_calibration_error": partial(
+        _of_values, metrics.cumulative_calibration_error
+    ),
+}
+OF_TASK: dict[str, Metrics] = {
+    "classification": _CLASSIFICATION,
+    "binary": _CLASSIFICATION,
+    "regression": _REGRESSION,
+}

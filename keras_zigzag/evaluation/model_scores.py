@@ -12,6 +12,7 @@ from keras_zigzag.evaluation.aggregated import places_or_samples
 from keras_zigzag.evaluation.data import Batches
 from keras_zigzag.evaluation.input_checks import InputSummary
 from keras_zigzag.evaluation.masks import mask_of_batch, masks_of_model
+from keras_zigzag.evaluation.metric_sets import known_names
 from keras_zigzag.evaluation.model_outputs import (
     OutputReader,
     Score,
@@ -19,6 +20,7 @@ from keras_zigzag.evaluation.model_outputs import (
     check_model,
 )
 from keras_zigzag.evaluation.places import (
+    Answers,
     Places,
     joined,
     joined_if_all,
@@ -143,7 +145,7 @@ class Evaluation:
     ) -> UncertaintyReport:
         """One pass over each set."""
         check_model(model)
-        answers = answers_of(model, self.task, self.output, self.from_logits)
+        answers = self._answers(model)
         scorer = Scorer(
             model, OutputReader(answers, self.score, self.output), verbose
         )
@@ -167,6 +169,13 @@ class Evaluation:
             hints=self.hints,
             entropy=_entropy_report(samples, name, ood_entropy),
         )
+
+    def names(self, model: Any) -> list[str]:
+        """The metrics that a report on this model may hold."""
+        return known_names(self.ood_batches, self._answers(model).task)
+
+    def _answers(self, model: Any) -> Answers:
+        return answers_of(model, self.task, self.output, self.from_logits)
 
 
 @dataclasses.dataclass(frozen=True)
