@@ -523,3 +523,63 @@ def test_bad_targets():
         model.fit(toys.features(), toys.labels() + 1, verbose=0)
     with pytest.raises(ValueError, match="y=None"):
         model.fit(toys.features(), verbose=0)
+
+
+EVIDENCE = {
+    "softplus": lambda z: np.logaddexp(0, z),
+    "relu": lambda z: np.maximum(z, 0),
+    "exp": np.exp,
+}
+
+
+@pytest.mark.parametrize("objective", ["mse", "digamma", "log"])
+@pytest.mark.parametrize("evidence", EVIDENCE)
+def test_the_loss_of_its_own_options(objective, evidence):
+    """Sensoy et al., 2018, equations 3 to 5 and the divergence, by hand."""
+    base = toys.randomise(toys.mlp(activation=None))
+    x, y = toys.features(), toys.labels()
+    model = EvidentialModel.from_model(
+        base, "classification", objective, evidence, annealing_epochs=0
+    )
+    model.compile("sgd")
+    logits = base.predict(x, verbose=0).astype("float64")
+    alpha, one_hot = 1 + EVIDENCE[evidence](logits), np.eye(3)[y]
+    total, of_label = alpha.sum(axis=-1), (alpha * one_hot).sum(axis=-1)
+    p = alpha / total[:, None]
+    variance = p * (1 - p) / (total[:, None] + 1)
+    error = {
+        "mse": ((one_hot - p) ** 2 + variance).sum(axis=-1),
+        "digamma": special.digamma(total) - special.digamma(of_label),
+        "log": np.log(total) - np.log(of_label),
+    }[objective]
+    wrong = one_hot + (1 - one_hot) * alpha
+    sums = wrong.sum(axis=-1)
+    terms = (wrong - 1) * (
+        special.digamma(wrong) - special.digamma(sums)[:, None]
+    )
+    divergence = (
+        special.gammaln(sums)
+        - special.gammaln(3)
+        - special.gammaln(wrong).sum(axis=-1)
+        + terms.sum(axis=-1)
+    )
+    expected = (error + divergence).mean()
+    found = model.evaluate(x, y, verbose=0)
+    assert found == pytest.approx(expected, rel=1e-4)
+
+
+def test_values_are_learnt_with_the_coefficient():
+    """Amini et al., 2020, equations 8 to 10, by hand."""
+    x, y = toys.features(), toys.values(num_values=2)
+    model = EvidentialModel.from_model(
+        toys.mlp(2, None), "regression", coefficient=0.7
+    )
+    toys.randomise(model)
+    model.compile("sgd")
+    mean, (parameters,) = model.network.predict(x, verbose=0)
+    nu, alpha, beta = np.moveaxis(parameters.astype("float64"), -1, 0)
+    scale = np.sqrt(beta * (1 + nu) / (nu * alpha))
+    nll = -stats.t(2 * alpha, mean, scale).logpdf(y)
+    expected = nll + 0.7 * np.abs(y - mean) * (2 * nu + alpha)
+    found = model.evaluate(x, y, verbose=0)
+    assert found == pytest.approx(expected.mean(), rel=1e-4)

@@ -140,3 +140,22 @@ def test_a_trained_model_that_is_frozen(kind):
     assert not model.network.trainable_weights
     with pytest.raises(ValueError, match="has 2 layers with a kernel"):
         kind.from_model(base, "classification", layers=3)
+
+
+def test_dropout_is_on_in_training_anew_for_each_sample():
+    inputs = keras.Input((400,))
+    mean = keras.initializers.Constant(1 / 400)
+    outputs = layers.Dense(1, use_bias=False, kernel_initializer=mean)(inputs)
+    model = MCDropout.from_model(
+        keras.Model(inputs, outputs), "regression", rate=0.3, seed=0
+    )
+    x = np.ones((500, 400), "float32")
+    one, two = (
+        keras.ops.convert_to_numpy(model.network(x, training=True))
+        for _ in range(2)
+    )
+    assert one.shape == (500, 1)
+    assert one.mean() == pytest.approx(1.0, abs=0.01)
+    # Of a mean over 400 features, each 0 or 1 / 0.7.
+    assert one.std() == pytest.approx(np.sqrt(0.3 / 0.7 / 400), rel=0.15)
+    assert not np.allclose(one, two)

@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from keras_zigzag.baselines import MCDropout, VariancePropagation
 from tests.baselines import toys
@@ -136,6 +136,31 @@ def test_binary_places_without_a_channel_axis():
     )
     assert without.shape == (3, 6, 5)
     np.testing.assert_allclose(without, with_axis, rtol=1e-5)
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", None])
+def test_labels_are_those_of_many_passes(activation):
+    base, x = toys.randomise(toys.mlp(2, activation)), toys.features(8)
+    first, bias, last, last_bias = toys.weights_of(base)
+    hidden = np.maximum(x @ first + bias, 0)
+    generator = np.random.default_rng(0)
+    kept = generator.random((20000, *hidden.shape)) >= 0.2
+    p = special.expit((hidden * kept / 0.8) @ last + last_bias)
+    mean = p.mean(axis=0)
+    expected = {
+        "predictive_entropy": special.entr(mean) + special.entr(1 - mean),
+        "max_probability": None,
+        "variance": 2 * p.var(axis=0),  # Of both outcomes of a label.
+    }
+    for score, values in expected.items():
+        if values is None:
+            values = 1 - np.maximum(mean, 1 - mean).prod(axis=-1)
+        else:
+            values = values.sum(axis=-1)
+        model = VariancePropagation.from_model(base, "binary", score=score)
+        np.testing.assert_allclose(
+            uncertainty(model, x), values, atol=0.04, err_msg=score
+        )
 
 
 def test_several_outputs_binary_and_operations():

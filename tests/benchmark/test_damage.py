@@ -250,9 +250,15 @@ def test_seeds_of_any_kind_run_once(seeds, tmp_path):
     assert len(read_records(tmp_path / "tiny.jsonl")) == 1
 
 
-@pytest.mark.parametrize("arguments", [{"methods": []}, {"seeds": []}])
-def test_nothing_to_run(arguments, tmp_path):
-    with pytest.raises(ValueError, match="one"):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"methods": []}, "at least one method"),
+        ({"seeds": []}, "integers, one or more"),
+    ],
+)
+def test_nothing_to_run(arguments, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
         run(tiny_protocol.make(), out=tmp_path, **arguments)
 
 

@@ -186,6 +186,26 @@ def test_what_the_heads_start_with(head_start):
         assert np.array_equal(*others) == is_kept
 
 
+def test_noise_is_a_tenth_of_the_standard_deviation():
+    base = keras.Sequential(
+        [
+            keras.Input((64,)),
+            layers.Dense(64, name="start"),
+            layers.Dense(64, name="end"),
+        ]
+    )
+    headed = with_heads(
+        base, 3, heads_from="start", head_start="perturbed", seed=0
+    ).model
+    for name in ("start", "end"):
+        first, *others = kernels(headed, name)
+        for other in others:
+            noise = (other - first).std()
+            assert noise == pytest.approx(0.1 * first.std(), rel=0.06)
+        bias = headed.get_layer(f"{name}_head_1").bias
+        np.testing.assert_array_equal(ops.convert_to_numpy(bias), 0)
+
+
 def test_frozen_layers_of_the_heads_keep_their_weights():
     base = mlp()
     base.get_layer("dense_3").trainable = False
@@ -206,16 +226,28 @@ def test_a_seed_of_the_users_does_not_make_the_heads_equal():
     assert not np.array_equal(second, third)
 
 
-def test_until_training_no_head_reads_its_prior():
-    model = classifier(mlp(), prior_at="both")
-    x = toys.features()
-    model.compile()
-    expected = classifier(mlp(), uncertainty="distance").predict(x, verbose=0)
-    assert np.ptp(expected["uncertainty"]) == 0
-    for name in ("dense_0", "dense_2_head_1"):
-        kernel = ops.convert_to_numpy(model.network.get_layer(name).kernel)
-        assert kernel.shape == (4 + 5, 4)
+@pytest.mark.parametrize("prior_at", ["first", "heads", "both"])
+def test_until_training_no_head_reads_its_prior(prior_at):
+    model = classifier(mlp(), prior_at=prior_at, uncertainty="distance")
+    found = model.predict(toys.features(), verbose=0)["uncertainty"]
+    np.testing.assert_array_equal(found, 0)
+    wide = {
+        layer.name: ops.convert_to_numpy(layer.kernel)
+        for layer in model.network.layers
+        if getattr(layer, "kernel", np.zeros(0)).shape == (4 + 5, 4)
+    }
+    heads = [f"dense_2_head_{index}" for index in range(3)]
+    assert (
+        sorted(wide)
+        == {
+            "first": ["dense_0"],
+            "heads": heads,
+            "both": ["dense_0", *heads],
+        }[prior_at]
+    )
+    for kernel in wide.values():
         np.testing.assert_array_equal(kernel[4:], 0)
+        assert kernel[:4].any()
 
 
 def test_heads_of_residual_layers_read_a_prior_of_their_own():

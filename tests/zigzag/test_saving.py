@@ -182,19 +182,3 @@ def test_clone_by_config_has_its_own_weights():
     assert differ(model, other)
     other.set_weights(model.get_weights())
     assert not differ(model, other)
-
-
-@pytest.mark.parametrize("damage", ["truncated", "corrupted", "text"])
-def test_a_damaged_file(tmp_path, damage):
-    path = tmp_path / "model.keras"
-    classifier().save(path)
-    content = path.read_bytes()
-    if damage == "truncated":
-        content = content[: len(content) // 2]
-    elif damage == "corrupted":
-        content = content[:-200] + bytes(200)
-    else:
-        content = b"no model"
-    path.write_bytes(content)
-    with pytest.raises(Exception, match="(?i)zip|file"):
-        keras.saving.load_model(path)
