@@ -35,7 +35,7 @@ METRICS = {
     "raulc": "rAULC",
     "aurc": "AURC",
     "OOD_roc_auc": "ROC-AUC",
-    "OOD_average_precision": "PR-AUC",
+    "OOD_average_precision": "average precision",
 }
 OUT = "compare_methods.png"
 COSTS = ("parameters", "fit time", "predict time")
@@ -190,7 +190,7 @@ def main():
     print(format_table(reports, costs))
     prevalence = reports[SINGLE]["OOD_prevalence"]
     print(
-        "\nA random score has rAULC 0, ROC-AUC 0.5 and PR-AUC "
+        "\nA random score has rAULC 0, ROC-AUC 0.5 and average precision "
         f"{prevalence:.3f}. One seed: differences of a few hundredths say "
         "little."
     )

@@ -28,7 +28,7 @@ COLUMNS = {
     "accuracy": "accuracy",
     "raulc": "rAULC",
     "OOD_roc_auc": "OOD ROC-AUC",
-    "OOD_average_precision": "OOD PR-AUC",
+    "OOD_average_precision": "OOD average precision",
 }
 KNOWN, UNKNOWN = "0-4, known", "5-9, unknown"
 OUT = "digits.png"
@@ -133,7 +133,7 @@ def main():
     )
     print(kz.compare(reports, COLUMNS).to_markdown(mark_best=False))
     print(
-        "\nA random score has rAULC 0, ROC-AUC 0.5 and PR-AUC "
+        "\nA random score has rAULC 0, ROC-AUC 0.5 and average precision "
         f"{report['OOD_prevalence']:.3f}."
     )
     print(f"The last seed's picture is in {args.out}.")

@@ -74,7 +74,7 @@ COLUMNS = {
     "accuracy": "accuracy",
     "raulc": "rAULC",
     "OOD_roc_auc": "OOD ROC-AUC",
-    "OOD_average_precision": "OOD PR-AUC",
+    "OOD_average_precision": "OOD average precision",
 }
 SETTINGS = {
     "single model": build_base,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
+import secrets
+import time
 import warnings
 import zipfile
 import zlib
@@ -16,6 +20,7 @@ from keras import ops
 
 # What NumPy raises for an `.npz` that was cut off or overwritten.
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError)
+STALE = 3600.0  # seconds without a byte; whoever wrote it was killed
 
 
 class EpochBackup:
@@ -49,27 +54,35 @@ class EpochBackup:
         state = self._read()
         if str(state.get("digest")) != self.digest:
             return 0, 0.0
-        for index, variable in enumerate(_variables(model)):
+        variables = _variables(model)
+        if not _fits(state, variables):
+            self._leave_aside("is of a model with other weights")
+            return 0, 0.0
+        for index, variable in enumerate(variables):
             variable.assign(state[f"variable_{index}"])
         return int(state["epoch"]), float(state["seconds"])
 
     def _read(self) -> dict[str, np.ndarray]:
         """All arrays, before any is used; none if the file is damaged."""
-        if not self.path.exists():
-            return {}
         try:
             with self.path.open("rb") as file, np.load(file) as arrays:
                 return dict(arrays)
+        except FileNotFoundError:
+            # Another process with this training may have just ended it.
+            return {}
         except DAMAGED:
-            warnings.warn(
-                f"{self.path} is damaged and is left aside; the training "
-                "starts again.",
-                stacklevel=2,
-            )
+            self._leave_aside("is damaged")
             return {}
 
     def delete(self) -> None:
         self.path.unlink(missing_ok=True)
+        _delete_stale(self.path)
+
+    def _leave_aside(self, what: str) -> None:
+        warnings.warn(
+            f"{self.path} {what} and is left aside; the training starts again.",
+            stacklevel=3,
+        )
 
 
 def write_arrays(
@@ -77,15 +90,39 @@ def write_arrays(
     arrays: dict[str, Any],
     save: Callable[..., None] = np.savez_compressed,
 ) -> None:
-    """Writes an `.npz`, all of it or nothing."""
+    """Writes an `.npz`, all of it or nothing.
+
+    Processes that write the same file do not know of each other, and the last
+    one counts.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
+    _delete_stale(path)
+    # Not by the number of the process, which machines may have in common.
+    partial = path.with_suffix(f".{secrets.token_hex(4)}.partial")
     try:
         with partial.open("wb") as file:
             save(file, **arrays)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _delete_stale(path: Path) -> None:
+    """Deletes what processes that were killed have left half written."""
+    for partial in path.parent.glob(f"{glob.escape(path.stem)}.*partial"):
+        # Another process may be faster, or have it open.
+        with contextlib.suppress(OSError):
+            if time.time() - partial.stat().st_mtime > STALE:
+                partial.unlink()
+
+
+def _fits(state: dict[str, np.ndarray], variables: list[Any]) -> bool:
+    """Whether there are values of the shape of each variable."""
+    shapes = {name: value.shape for name, value in state.items()}
+    return all(
+        shapes.get(f"variable_{index}") == tuple(variable.shape)
+        for index, variable in enumerate(variables)
+    )
 
 
 def _variables(model: Any) -> list[Any]:

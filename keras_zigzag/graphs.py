@@ -1,13 +1,10 @@
-"""Reading and copying the graphs of Keras models."""
+"""Reading the graphs of Keras models."""
 
-import tempfile
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import keras
-import numpy as np
-from keras import ops
 
 from keras_zigzag.of_keras import is_of_keras
 
@@ -36,6 +33,16 @@ def functional_view(model: keras.Model) -> keras.Model:
     if isinstance(model.output, (list, tuple)) and len(model.output) == 1:
         return keras.Model(model.input, model.outputs[0], name=model.name)
     return model
+
+
+def layers_in_order(model: keras.Model) -> list[Any]:
+    """All layers and models of a graph, also in inner models."""
+    found: list[Any] = []
+    for layer in functional_view(model).operations:
+        found.append(layer)
+        if is_graph_model(layer):
+            found += layers_in_order(layer)
+    return found
 
 
 def names_of_outputs(model: keras.Model) -> list[str]:
@@ -81,6 +88,12 @@ def run_graph(model: keras.Model, inputs: Any, call: Callable[..., Any]) -> Any:
     )
 
 
+def takes_training(layer: Any) -> bool:
+    """Whether a layer is called with `training`."""
+    # Keras has found out, and tells nobody.
+    return bool(getattr(layer, "_call_has_training_arg", False))
+
+
 def standardized_inputs(model: keras.Model, inputs: Any) -> list[Any]:
     """Tensors as a call of a Functional model makes them, flat."""
     return model._standardize_inputs(inputs)
@@ -121,142 +134,6 @@ def sublayers(layer: Any) -> list[Any]:
     """The layer and all layers in it, in an order that its config fixes."""
     # Keras has no public way to the layers inside a layer.
     return layer._flatten_layers()
-
-
-def copy_layer(
-    layer: Any,
-    built: bool = True,
-    copy_inner: Callable[[Any], Any] | None = None,
-) -> Any:
-    """A new layer of the same class and config, without its weights.
-
-    Args:
-        layer: Layer, model or operation.
-        built: Boolean. Whether the layers inside a layer are built for the
-            shapes they had. Defaults to `True`.
-        copy_inner: Function that copies the layers inside a model. Defaults
-            to this one.
-
-    Raises:
-        ValueError: If the layer cannot be made from its config.
-    """
-    try:
-        if is_graph_model(layer):
-            return _copy_model(layer, copy_inner or copy_layer, {})
-        if isinstance(layer, keras.layers.Lambda):
-            return _copy_lambda(layer)
-        config = _without(layer.get_config(), "compile_config")
-        return layer.__class__.from_config(config if built else unbuilt(config))
-    except Exception as error:
-        if not isinstance(layer, keras.layers.Layer):
-            return layer  # An operation without weights can be used twice.
-        raise ValueError(
-            "A model is copied layer by layer, through `get_config` and "
-            f"`from_config`. Received: a layer {layer.name!r} of class "
-            f"`{type(layer).__name__}` that cannot be made from its config "
-            f"({error}). Implement `get_config` so that it lists the "
-            "arguments of the constructor."
-        ) from error
-
-
-def _copy_model(
-    model: Any, copy_inner: Callable[[Any], Any], copies: dict[int, Any]
-) -> Any:
-    """A copy of a model that is not compiled; `copies` are those by id."""
-
-    def copy(layer: Any) -> Any:
-        if id(layer) not in copies:
-            copies[id(layer)] = (
-                _copy_model(layer, copy_inner, copies)
-                if is_graph_model(layer)
-                else copy_inner(layer)
-            )
-        return copies[id(layer)]
-
-    if not isinstance(model, keras.Sequential):
-        return keras.models.clone_model(
-            plain_functional(model), clone_function=copy
-        )
-    layers = [input_like(model.inputs[0]), *map(copy, model.layers)]
-    return keras.Sequential(layers, name=model.name, trainable=model.trainable)
-
-
-def unbuilt(config: Any) -> Any:
-    """A config without the shapes for which the layers in it were built."""
-    return _without(config, "build_config")
-
-
-def _without(config: Any, left_out: str) -> Any:
-    if isinstance(config, dict):
-        return {
-            key: _without(value, left_out)
-            for key, value in config.items()
-            if key != left_out
-        }
-    if isinstance(config, list):
-        return [_without(value, left_out) for value in config]
-    return config
-
-
-def _copy_lambda(layer: Any) -> Any:
-    # Keras makes no Lambda from a config that may come from a stranger. The
-    # functions of this one are at hand.
-    functions = {
-        "function": layer.function,
-        "mask": layer.mask,
-        "output_shape": layer._output_shape,
-    }
-    return type(layer)(**(layer.get_config() | functions))
-
-
-def copy_state(source: Any, target: Any) -> None:
-    """Copies weights and assets between layers of the same config.
-
-    Where a weight of the target is larger, what it has more is zero.
-    """
-    if not isinstance(source, keras.layers.Layer):
-        return
-    if is_graph_model(source):
-        for layer in source.layers:
-            # A clone gives its inputs names of their own.
-            if not isinstance(layer, keras.layers.InputLayer):
-                copy_state(layer, target.get_layer(layer.name))
-        return
-    for old, new in zip(sublayers(source), sublayers(target), strict=True):
-        _copy_variables(old, new)
-        if hasattr(old, "save_assets"):
-            with tempfile.TemporaryDirectory() as folder:
-                old.save_assets(folder)
-                new.load_assets(folder)
-
-
-def _copy_variables(old: Any, new: Any) -> None:
-    # Through the hooks of saving, which normalisation and lookup layers use
-    # to bring what they derive from their weights up to date.
-    kept: dict[str, Any] = {}
-    fresh: dict[str, Any] = {}
-    old.save_own_variables(kept)
-    new.save_own_variables(fresh)
-    if not kept:
-        return
-    depthwise = getattr(new, "depthwise_kernel", None)
-    new.load_own_variables(
-        {
-            name: _padded(value, fresh[name], keep=fresh[name] is depthwise)
-            for name, value in kept.items()
-        }
-    )
-
-
-def _padded(value: Any, like: Any, keep: bool) -> np.ndarray:
-    value, like = ops.convert_to_numpy(value), ops.convert_to_numpy(like)
-    if value.shape == like.shape:
-        return value
-    # A depthwise kernel has a pointwise one behind it: if both were zero, no
-    # gradient would reach either of them.
-    padded = like.copy() if keep else np.zeros_like(like)
-    padded[tuple(slice(size) for size in value.shape)] = value
-    return padded
 
 
 def check_known_shape(base: Any) -> None:

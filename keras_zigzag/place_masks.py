@@ -5,10 +5,18 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_zigzag.graphs import functional_view, is_graph_model
+from keras_zigzag.graphs import (
+    functional_view,
+    input_like,
+    is_graph_model,
+    layers_in_order,
+    run_graph,
+)
 from keras_zigzag.mask_places import MaskPlaces
+from keras_zigzag.of_keras import is_of_keras
 
 Tensor = Any
+PACKAGE = __name__.partition(".")[0]
 
 
 class PlaceMasks:
@@ -77,12 +85,49 @@ class _AttachMask(MaskPlaces):
         self.built = True
 
 
-def masks_of(network: Any) -> PlaceMasks:
-    """The masks of a model's outputs, none if its graph is not known."""
+def masks_of(network: Any, index: int | None = None) -> PlaceMasks:
+    """The masks of a model's outputs, none if its graph is not known.
+
+    Args:
+        network: Keras model.
+        index: Integer. Which of its inputs they are computed from. Defaults
+            to `None`: all.
+    """
     if not is_graph_model(network):
         return PlaceMasks(None, [])
-    view = functional_view(network)
-    return PlaceMasks(view.input, view.output)
+    inputs, outputs = _unfolded(functional_view(network))
+    return PlaceMasks(inputs if index is None else inputs[index], outputs)
+
+
+def _unfolded(network: keras.Model) -> tuple[Any, Any]:
+    """Inputs and outputs of a graph with the layers of the models in it.
+
+    The symbolic outputs of a model have no masks, whatever its layers do.
+    """
+    layers = layers_in_order(network)
+    if not any(map(is_graph_model, layers)) or not any(map(_masks, layers)):
+        return network.input, network.output
+
+    def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_graph_model(layer):
+            return layer(*args, **kwargs)
+        inputs = args[0] if args else kwargs["inputs"]
+        return run_graph(functional_view(layer), inputs, call)
+
+    inputs = keras.tree.map_structure(input_like, network.input)
+    return inputs, run_graph(network, inputs, call)
+
+
+def _masks(layer: Any) -> bool:
+    """Whether a layer may make masks, and not only pass them on."""
+    if isinstance(layer, keras.layers.Embedding):
+        return layer.mask_zero
+    if isinstance(layer, (keras.layers.Masking, MaskPlaces)):
+        return True
+    own = getattr(type(layer), "compute_mask", None)
+    if own is None or is_of_keras(own):
+        return False
+    return not own.__module__.startswith(f"{PACKAGE}.")
 
 
 def _network(inputs: Any, masks: list[Any]) -> keras.Model | None:

@@ -203,6 +203,7 @@ def lay_on(
     sizes = list(ops.shape(features))
     del sizes[axis]
     batch_size, *spatial = sizes
+    _check_batch(prior, batch_size)
     if len(prior.shape) > 2 and len(prior.shape) != len(features.shape):
         prior = ops.reshape(prior, (batch_size, -1))
     if len(prior.shape) == 2:
@@ -215,6 +216,19 @@ def lay_on(
     if channels_last or axis == last:
         return prior
     return ops.moveaxis(prior, last, axis)
+
+
+def _check_batch(prior: Tensor, size: Any) -> None:
+    """Raises a `ValueError` if features are not one row per sample."""
+    given = ops.shape(prior)[0]
+    if isinstance(given, int) and isinstance(size, int) and given != size:
+        raise ValueError(
+            "The prior enters where each sample is one row of the batch. "
+            f"Received: {given} samples, and features of {size} rows, as "
+            "behind a reshape that makes samples of the steps of a sequence. "
+            "Have the prior enter before or behind that part of the base "
+            "model, with `layer=...`."
+        )
 
 
 def nearest(prior: Tensor, size: Any, axis: int) -> Tensor:

@@ -7,7 +7,8 @@ import numpy as np
 from keras import ops
 
 from keras_zigzag.call_arguments import Arguments, first_features, replace
-from keras_zigzag.graphs import copy_layer, copy_state, is_float
+from keras_zigzag.copying import copy_layer, copy_state
+from keras_zigzag.graphs import is_float
 
 BATCH_SIZE, OPEN_SIZE = 2, 5
 # Integers may be indices of nodes, of which there may be one; edges may have

@@ -4,8 +4,12 @@ from typing import Any
 
 import keras
 
-from keras_zigzag.graphs import functional_view, names_of_outputs
-from keras_zigzag.heads.places import Flow, layers_in_order
+from keras_zigzag.graphs import (
+    functional_view,
+    layers_in_order,
+    names_of_outputs,
+)
+from keras_zigzag.heads.places import Flow
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 
 

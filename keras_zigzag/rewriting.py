@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_zigzag.call_arguments import Arguments, first_features, replace
+from keras_zigzag.copying import copy_layer, copy_state
 from keras_zigzag.graphs import (
-    copy_layer,
-    copy_state,
     functional_view,
     is_graph_model,
     plain_functional,

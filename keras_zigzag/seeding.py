@@ -8,7 +8,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_zigzag.graphs import copy_layer, copy_state, is_graph_model
+from keras_zigzag.copying import copy_frozen_state, copy_layer, copy_state
+from keras_zigzag.graphs import is_graph_model
 
 
 @contextlib.contextmanager
@@ -79,3 +80,5 @@ def _keep_frozen(base: Any, model: Any) -> None:
             copy_state(layer, copy)
         elif is_graph_model(layer):
             _keep_frozen(layer, copy)
+        else:
+            copy_frozen_state(layer, copy)

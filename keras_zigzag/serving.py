@@ -120,13 +120,22 @@ def constants_as_arrays(model: Any) -> Iterator[None]:
         for name, value in vars(layer).items()
         if ops.is_tensor(value) and not isinstance(value, keras.Variable)
     ]
+    arrays = [_as_constant(value) for _, _, value in held]
     try:
-        for layer, name, value in held:
-            setattr(layer, name, ops.convert_to_numpy(value))
+        for (layer, name, _), array in zip(held, arrays, strict=True):
+            setattr(layer, name, array)
         yield
     finally:
         for layer, name, value in held:
             setattr(layer, name, value)
+
+
+def _as_constant(value: Any) -> Any:
+    """An array, or `None` of what a layer keeps of a call, without values."""
+    try:
+        return ops.convert_to_numpy(value)
+    except Exception:  # Each backend has its own.
+        return None
 
 
 def set_onnx_names(

@@ -29,6 +29,7 @@ class SplitNetwork:
         self.network = network
         self._parts = split(network) if _is_split(network) else None
         self._again = RowsAgain()
+        self._has_samples = self._of_samples()
 
     def trunk(self, inputs: Any, training: bool | None = None) -> Any:
         """What all passes share; hand it to `head`."""
@@ -48,12 +49,26 @@ class SplitNetwork:
         """The features with their first `count` samples a second time."""
         if isinstance(count, int) and count == 0:
             return features
-        return keras.tree.map_structure(
-            lambda leaf: (
-                None if leaf is None else self._again(leaf, count=count)
-            ),
-            features,
-        )
+        leaves = keras.tree.flatten(features)
+        has_samples = self._has_samples or [True] * len(leaves)
+        again = [
+            self._again(leaf, count=count)
+            if leaf is not None and has_one
+            else leaf
+            for leaf, has_one in zip(leaves, has_samples, strict=True)
+        ]
+        return keras.tree.pack_sequence_as(features, again)
+
+    def _of_samples(self) -> list[bool] | None:
+        """Which features have an axis of samples.
+
+        Others are the same for all, such as a table of positions.
+        """
+        if self._parts is None:
+            return None
+        trunk, _ = self._parts
+        sizes = {None, *(one.shape[0] for one in trunk.inputs)}
+        return [one.shape[0] in sizes for one in trunk.outputs]
 
 
 def split(network: keras.Model) -> tuple[keras.Model, keras.Model]:

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_zigzag.call_arguments import Arguments, first_features, replace
-from keras_zigzag.graphs import copy_layer, copy_state, sublayers
+from keras_zigzag.copying import copy_layer, copy_state
+from keras_zigzag.graphs import sublayers
 from keras_zigzag.of_keras import is_of_keras
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from keras_zigzag.prior_rows import place_rows
@@ -51,6 +52,8 @@ class WideLayer:
     def call(self, arguments: Arguments, prior: Any) -> WideCall:
         """Calls the layer with the prior."""
         features = first_features(self.layer, arguments)
+        if features is None:
+            raise ValueError(called_on_no_features(self.layer.name))
         joined = self.entry([features, prior])
         args, kwargs = replace(
             self.layer,
@@ -139,6 +142,16 @@ def _added(
     result = wide.call(arguments, prior)
     copy_state(layer, wide.layer)
     return wide, result
+
+
+def called_on_no_features(name: str) -> str:
+    return (
+        "A layer that takes the prior takes it in each of its calls, and one "
+        "of them reads no features of floats that it could be put beside. "
+        f"Received: the layer {name!r}, which is called several times. Cast "
+        "its other inputs to floats in the base model, or have the prior "
+        "enter elsewhere, with `layer=...`."
+    )
 
 
 def _wrapped(layer: Any) -> Any:

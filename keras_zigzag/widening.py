@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_zigzag.call_arguments import first_features
+from keras_zigzag.copying import copy_layer, copy_state
 from keras_zigzag.graphs import (
     check_known_shape,
-    copy_layer,
-    copy_state,
     free_name,
     functional_view,
     input_like,
@@ -23,7 +22,13 @@ from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
 from keras_zigzag.reached_outputs import check_reached
 from keras_zigzag.rewriting import call_again
-from keras_zigzag.wide_layer import WideCall, WideLayer, is_keras, make_wide
+from keras_zigzag.wide_layer import (
+    WideCall,
+    WideLayer,
+    called_on_no_features,
+    is_keras,
+    make_wide,
+)
 
 
 def widen_model(
@@ -106,9 +111,10 @@ class Places(NamedTuple):
 class SharedLayer(Exception):
     """What was copied as it is turns out to take the prior elsewhere."""
 
-    def __init__(self, key: int):
-        super().__init__(key)
-        self.key = key
+    def __init__(self, layer: Any):
+        super().__init__(layer.name)
+        self.key = id(layer)
+        self.name = layer.name
 
 
 class Widening:
@@ -134,6 +140,10 @@ class Widening:
                 network, _ = self.widen_graph(base, None)
                 break
             except SharedLayer as found:
+                if found.key in self.shared:
+                    raise ValueError(
+                        called_on_no_features(found.name)
+                    ) from None
                 self.shared.add(found.key)
         left = sorted(self.places.named - self.found)
         if network is None or left:
@@ -272,7 +282,7 @@ class Walk:
         if made is None:
             return None
         if id(layer) in self.widening.copies:
-            raise SharedLayer(id(layer))
+            raise SharedLayer(layer)
         known[id(layer)], result = made
         self.widening.found.add(layer.name)
         return result
@@ -298,7 +308,7 @@ class Walk:
             now and not before
             for now, before in zip(open_inputs, known_open, strict=True)
         ):
-            raise SharedLayer(id(model))
+            raise SharedLayer(model)
         if named:
             # It is asked for in there, not behind.
             open_outputs = [False] * len(open_outputs)

@@ -324,7 +324,7 @@ class ZigZagModel(UncertaintyModel):
     def find_masks(self) -> PlaceMasks:
         if not takes_two_inputs(self.network):
             return masks_of(None)
-        return PlaceMasks(self.network.input[0], self.network.output)
+        return masks_of(self.network, index=0)
 
     def check_targets(self, targets: Any) -> None:
         if targets is None:

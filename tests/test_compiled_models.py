@@ -9,7 +9,7 @@ from keras import ops
 
 import keras_zigzag as kz
 from keras_zigzag import baselines
-from keras_zigzag.graphs import copy_layer, copy_state
+from keras_zigzag.copying import copy_layer, copy_state
 from tests.baselines.methods import METHODS
 
 layers = keras.layers

@@ -48,7 +48,7 @@ def load(seed, quick):
     if (folder / "train").is_dir():
         sets = folder_sets(folder, batches, seed, quick)
     else:
-        sets = tfds_sets(partial(tfds_batches, **sizes), quick)
+        sets = tfds_sets(partial(tfds_batches, **sizes), seed, quick)
     ood = batches(image_paths(folder / "imagenet-o", VARIABLE))
     return Data(*sets, ood={"imagenet_o": ood})
 
@@ -69,12 +69,12 @@ def folder_sets(folder, batches, seed, quick):
     )
 
 
-def tfds_sets(batches, quick):
-    """The same from `tensorflow_datasets`, where the seed draws nothing."""
+def tfds_sets(batches, seed, quick):
+    """The same from `tensorflow_datasets`; the seed draws the order alone."""
     end = 100 - VALIDATION_PERCENT
     train = f"train[:{QUICK_TRAIN if quick else f'{end}%'}]"
     return (
-        batches("imagenet2012", train, shuffle=True),
+        batches("imagenet2012", train, shuffle_seed=seed),
         batches("imagenet2012", f"train[{end}%:]"),
         batches("imagenet2012", "validation"),
     )

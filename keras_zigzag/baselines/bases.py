@@ -4,10 +4,9 @@ from typing import Any
 
 import keras
 
+from keras_zigzag.copying import copy_layer, copy_state
 from keras_zigzag.graphs import (
     check_known_shape,
-    copy_layer,
-    copy_state,
     is_graph_model,
     sublayers,
     warn_of_own_training,

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_zigzag.graphs import unbuilt
+from keras_zigzag.copying import unbuilt
 from keras_zigzag.of_keras import is_of_keras
 
 # A depthwise kernel has a pointwise one behind it: if both were zero, no

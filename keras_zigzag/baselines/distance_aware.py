@@ -9,7 +9,7 @@ from keras_zigzag.baselines.gaussian_process import GaussianProcess
 from keras_zigzag.baselines.heads import last_layer
 from keras_zigzag.baselines.linear_operators import CONVOLUTIONS, is_linear
 from keras_zigzag.baselines.spectral_normalization import SpectralNormalization
-from keras_zigzag.graphs import copy_layer, copy_state
+from keras_zigzag.copying import copy_layer, copy_state
 from keras_zigzag.rewriting import Rewriting
 
 # What may come between the last `Dense` and an output: it changes numbers one

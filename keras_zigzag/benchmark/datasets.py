@@ -15,6 +15,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_zigzag.benchmark.epoch_batches import EpochBatches
 from keras_zigzag.number_checks import checked_number, checked_seed
 
 Array = np.ndarray
@@ -128,7 +129,7 @@ def tfds_batches(
     split: str,
     image_size: int,
     batch_size: int,
-    shuffle: bool = False,
+    shuffle_seed: int | None = None,
     data_dir: str | Path | None = None,
 ) -> Any:
     """Batches of images and targets, of a set that does not fit in memory.
@@ -139,25 +140,42 @@ def tfds_batches(
         image_size: Integer, height and width. Images keep their aspect ratio
             and are cropped in the middle.
         batch_size: Integer.
-        shuffle: Boolean. Whether they are shuffled in each epoch, as far as
-            a buffer of some batches goes. Defaults to `False`.
+        shuffle_seed: Integer, for an order of its own in each epoch, as far
+            as a buffer of some batches goes. It depends on this seed and on
+            that of `keras.utils.set_random_seed`, which the benchmark sets
+            to the seed of the run. Defaults to `None`, for the order of the
+            files.
         data_dir: See `tfds_folder`. Defaults to `None`.
 
     Returns:
-        A `tf.data.Dataset`, of images of floats from 0 to 255.
+        A `tf.data.Dataset`, or `EpochBatches` where these are shuffled, of
+        images of floats from 0 to 255.
 
     Raises:
         ImportError: If `tensorflow_datasets` is not installed.
         FileNotFoundError: If the data set is not there.
     """
-    loaded = _loaded(name, split, data_dir, False, shuffle_files=shuffle)
     resize = keras.layers.Resizing(
         image_size, image_size, crop_to_aspect_ratio=True
     )
-    if shuffle:
-        loaded = loaded.shuffle(BUFFERED * batch_size)
-    loaded = loaded.map(lambda image, target: (resize(image), target))
-    return loaded.batch(batch_size).prefetch(2)
+
+    def batched(loaded: Any) -> Any:
+        loaded = loaded.map(lambda image, target: (resize(image), target))
+        return loaded.batch(batch_size).prefetch(2)
+
+    seed = checked_seed(shuffle_seed)
+    if seed is None:
+        return batched(_loaded(name, split, data_dir, False))
+
+    def of_epoch(epoch: int) -> Any:
+        drawn = int(np.random.default_rng([seed, epoch]).integers(2**31))
+        files = import_tfds().ReadConfig(shuffle_seed=drawn)
+        loaded = _loaded(
+            name, split, data_dir, False, shuffle_files=True, read_config=files
+        )
+        return batched(loaded.shuffle(BUFFERED * batch_size, drawn))
+
+    return EpochBatches(of_epoch)
 
 
 def import_tfds() -> Any:

@@ -126,7 +126,9 @@ class Variant:
         method: String. Name of a class, as in `keras_zigzag.methods()`.
         options: Dictionary of arguments of its `from_model`. A
             `functools.partial` stands for what it returns, made anew for each
-            model: a prior learns the sizes of its model. Defaults to none.
+            model: a prior learns the sizes of its model. Results know it by
+            the name of its function and by its arguments; if the function
+            changes, take another folder. Defaults to none.
         inference: Dictionary of further arguments, which make no difference
             to the training or to the weights. Variants that follow each other
             and differ in these alone are trained once. Defaults to none.
@@ -285,13 +287,14 @@ class Protocol:
             check_known("method", label, variants)
         return {label: variants[label] for label in labels}
 
-    def trained_as(self, label: str) -> str:
-        """The first label whose training is that of this one."""
+    def trained_alike(self, label: str) -> list[str]:
+        """The labels whose training is that of this one, itself among them."""
         trained = {
-            name: (variant.method, _plain(variant.options))
-            for name, variant in self.all_variants().items()
+            # Functions that are not the same may have one name.
+            name: (one.method, _plain(one.options), _functions(one.options))
+            for name, one in self.all_variants().items()
         }
-        return next(n for n, one in trained.items() if one == trained[label])
+        return [n for n, one in trained.items() if one == trained[label]]
 
     def settings_of(self, variant: Variant) -> dict[str, Any]:
         """Everything that decides about the results but the seed."""
@@ -388,5 +391,17 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     if isinstance(value, partial):
-        return {value.func.__name__: _plain(value.keywords)}
+        by_place = dict(enumerate(value.args))
+        return {value.func.__name__: _plain({**by_place, **value.keywords})}
     return _plain(keras.saving.serialize_keras_object(value))
+
+
+def _functions(value: Any) -> list[Any]:
+    """What each `partial` in a value calls, in the order of the names."""
+    leaves = keras.tree.flatten(value)
+    return [
+        function
+        for one in leaves
+        if isinstance(one, partial)
+        for function in (one.func, *_functions([one.args, one.keywords]))
+    ]

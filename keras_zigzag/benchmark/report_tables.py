@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from keras_zigzag.benchmark.protocol import SINGLE
+from keras_zigzag.benchmark.recipes import AFTER_TRAINING
 from keras_zigzag.benchmark.report_failures import mean
 from keras_zigzag.benchmark.report_measures import Measure
 from keras_zigzag.benchmark.report_rows import Estimate, Row, marks
@@ -20,6 +21,7 @@ Text = Callable[[Row, Measure], str]
 def main_table(rows: Sequence[Row], measures: Sequence[Measure]) -> Table:
     """Mean ± standard deviation over the seeds, costs as ratios."""
     notes = failure_notes(rows) + missing_notes(rows, measures)
+    notes += time_notes(rows, measures)
     return _table("", rows, measures, _mean_text, notes)
 
 
@@ -132,6 +134,23 @@ def missing_notes(
                 f"{total} without it: {_shortened(reason)}"
             )
     return notes
+
+
+def time_notes(rows: Sequence[Row], measures: Sequence[Measure]) -> list[str]:
+    """Of which methods the time of the training is not all that they take."""
+    times = [one for one in measures if one.key == "training_time"]
+    labels = [
+        row.label
+        for row in rows
+        if row.class_name in AFTER_TRAINING
+        and any(row.estimate(time).mean is not None for time in times)
+    ]
+    if not labels:
+        return []
+    return [
+        f"{', '.join(labels)}: Time is that of training the base model, "
+        "without what the method does after it."
+    ]
 
 
 def number(estimate: Estimate) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,8 @@ def run(
     What is done already is not done again; a run that was stopped goes on
     after its last complete epoch and ends with the same numbers. If a method
     fails, that is written down and the others go on; it is tried again the
-    next time.
+    next time, from the end of its last complete epoch. Costs that cannot be
+    measured are left out, with a warning.
 
     Args:
         protocol: `Protocol`.
@@ -95,15 +97,13 @@ def run(
         (runs if (label, seed) in left else done).append(one)
     for one in done:
         # Of a run that was killed when its line was just written.
-        if not any(one.trains_as(other) for other in runs):
-            one.clean()
+        one.clean(runs, records)
     for number, one in enumerate(runs, start=1):
         costs = _measured(records, one.label, one.settings)
         record = results.plain(one.record(load, costs))
         results.append_record(path, record)
         records[one.label, one.seed] = record
-        if not any(one.trains_as(other) for other in runs[number:]):
-            one.clean()
+        one.clean(runs[number:], records)
     return [records[pair] for pair in wanted]
 
 
@@ -164,19 +164,28 @@ class _Run:
         self._tell_end(found)
         return self._header() | found
 
-    def trains_as(self, other: _Run) -> bool:
-        """Whether the other one goes on from the end of this training."""
-        return self.backup.path == other.backup.path
+    def clean(
+        self,
+        left: Sequence[_Run],
+        records: dict[tuple[str, int], results.Record],
+    ) -> None:
+        """Deletes the backup, unless a run goes on from it.
 
-    def clean(self) -> None:
-        """Once the line is written, the backup has done its service."""
-        self.backup.delete()
+        One of the same training may be left, or may have failed, so that it
+        is tried again.
+        """
+        if any(self.backup.path == other.backup.path for other in left):
+            return
+        alike = self.protocol.trained_alike(self.label)
+        found = [records.get((label, self.seed)) for label in alike]
+        if all(one is None or one["error"] is None for one in found):
+            self.backup.delete()
 
     def _backup(self, out: Path) -> EpochBackup:
         """One for all variants with this training, as its end is theirs."""
         trained = dataclasses.replace(self.variant, inference={})
         settings = self.protocol.settings_of(trained)
-        label = self.protocol.trained_as(self.label)
+        label = self.protocol.trained_alike(self.label)[0]
         name = results.scores_path(out, "", label, self.seed).name
         return EpochBackup(
             out / "backups" / self.protocol.name / name,
@@ -199,21 +208,33 @@ class _Run:
         model = recipe.finished(trainee, data)
         scores = scores_of(model, data, self.protocol.task, EVALUATION_BATCH)
         write_arrays(self.scores_path, scores)
-        if not costs:
-            self._tell("measuring what it costs")
-            costs = costs_of(self.protocol, self.variant, data)
-            costs["measured_with_seed"] = self.seed
         found = evaluated(scores, self.protocol.task)
+        costs = costs or self._costs(data)
         return {
             "error": None,
             **found,
             "cost": costs | {"fit_seconds": seconds},
         }
 
+    def _costs(self, data: Data) -> dict[str, Any]:
+        """What the method costs, nothing if it cannot be measured."""
+        self._tell("measuring what it costs")
+        try:
+            costs = costs_of(self.protocol, self.variant, data)
+        except Exception as error:
+            # The results do not depend on it.
+            warnings.warn(
+                f"What {self.label!r} costs could not be measured with seed "
+                f"{self.seed}, and is left out of this run; one with another "
+                f"seed tries again. {_as_text(error)}",
+                stacklevel=2,
+            )
+            return {}
+        return costs | {"measured_with_seed": self.seed}
+
     def _failure(self, error: Exception) -> results.Record:
-        text = "".join(traceback.format_exception_only(error)).strip()
         return {
-            "error": text,
+            "error": _as_text(error),
             "metrics": {},
             "entropy_metrics": {},
             "missing": {},
@@ -311,9 +332,15 @@ def _measured(
         "error": None,
     }
     for record in records.values():
-        if all(record[key] == value for key, value in same.items()):
+        is_same = all(record[key] == value for key, value in same.items())
+        # One without them could not measure them.
+        if is_same and "size" in record["cost"]:
             return dict(record["cost"])
     return {}
+
+
+def _as_text(error: Exception) -> str:
+    return "".join(traceback.format_exception_only(error)).strip()
 
 
 def _progress(

@@ -116,7 +116,7 @@ class HeadAnswers:
             distance: Function of the outputs of one head in two passes.
         """
         passes = [one_pass(blank)]
-        mean = prediction = self.mean(passes[0])
+        mean = prediction = self.mean_with_masks(passes[0])
         needs_passes = self.uncertainty in OF_TWO_PASSES
         for index in range(num_passes - 1 if needs_passes else 0):
             # What goes back is what all heads say together.

@@ -4,20 +4,21 @@ from typing import Any, NamedTuple
 
 import keras
 
+from keras_zigzag.copying import copy_layer, copy_state
 from keras_zigzag.graphs import (
-    copy_layer,
-    copy_state,
     functional_view,
     input_like,
     is_graph_model,
+    layers_in_order,
     run_graph,
+    takes_training,
 )
 from keras_zigzag.heads.layers import (
     HeadInput,
     StackHeads,
     with_mean_regularizers,
 )
-from keras_zigzag.heads.places import Flow, head_starts, layers_in_order
+from keras_zigzag.heads.places import Flow, head_starts
 from keras_zigzag.heads.weights import HeadWeights, start_alike
 from keras_zigzag.seeding import unseeded
 
@@ -246,7 +247,9 @@ class Multiplying:
 
     def _stacked(self, leaf: Any, name: str) -> Any:
         if self.num_heads == 1:
-            return leaf.tensors[0]
+            (tensor,) = leaf.tensors
+            if tensor._keras_history.operation.name == name:
+                return tensor
         # A tensor may be several outputs.
         if id(leaf) not in self._stacks:
             self._stacks[id(leaf)] = leaf, self._stack(leaf, name)
@@ -259,12 +262,23 @@ class Multiplying:
         taken |= self._kept_names
         name = self._free(f"{name}_heads") if name in taken else name
         self._kept_names.add(name)
+        if self.num_heads == 1:
+            (tensor,) = leaf.tensors
+            return keras.layers.Identity(dtype=tensor.dtype, name=name)(tensor)
         return StackHeads(name=name)(leaf.tensors)
 
     def _unfolded(self, model: Any, args: tuple, kwargs: dict) -> Any:
-        inputs = args[0] if args else kwargs["inputs"]
+        inputs, training = _of_model(*args, **kwargs)
         self.names.setdefault(model.name, [])
-        return run_graph(functional_view(model), inputs, self._call)
+
+        def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            # What a model is called with, as a backbone that is not to be
+            # trained is, it calls its layers with.
+            if training is not None and takes_training(layer):
+                kwargs["training"] = training
+            return self._call(layer, *args, **kwargs)
+
+        return run_graph(functional_view(model), inputs, call)
 
     def _begins_in(self, model: Any) -> bool:
         return any(
@@ -277,6 +291,12 @@ class Multiplying:
             name += "_copy"
         self._taken.add(name)
         return name
+
+
+def _of_model(
+    inputs: Any, training: bool | None = None, mask: Any = None
+) -> tuple[Any, bool | None]:
+    return inputs, training
 
 
 def _of_head(index: int, arguments: Any) -> Any:

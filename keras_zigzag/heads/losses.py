@@ -4,9 +4,9 @@ from typing import Any
 
 import keras
 
-from keras_zigzag.graphs import is_graph_model, sublayers
+from keras_zigzag.graphs import is_graph_model, layers_in_order, sublayers
 from keras_zigzag.heads.layers import HeadInput
-from keras_zigzag.heads.places import Flow, layers_in_order
+from keras_zigzag.heads.places import Flow
 
 
 class HeadLosses:

@@ -4,10 +4,10 @@ from typing import Any
 
 import keras
 
-from keras_zigzag.graphs import functional_view, is_graph_model
+from keras_zigzag.graphs import functional_view, is_graph_model, layers_in_order
 from keras_zigzag.heads.copies import HeadedModel, with_heads
 from keras_zigzag.heads.layers import HEAD_AXIS, StackHeads, TakeHead
-from keras_zigzag.heads.places import Flow, layers_in_order
+from keras_zigzag.heads.places import Flow
 from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.widening import Places, Widening, check_layer

@@ -8,12 +8,15 @@ import keras
 from keras_zigzag.graphs import (
     functional_view,
     is_graph_model,
+    layers_in_order,
     names_of_outputs,
     run_graph,
 )
 from keras_zigzag.rewriting import mixing_layers
 
 NUM_LAYERS = 2
+# In the place of a tensor; layers are also called on `True`.
+DEPENDS = object()
 
 
 def head_starts(base: keras.Model, heads_from: Any) -> list[Any]:
@@ -69,16 +72,6 @@ def last_layers(base: keras.Model) -> list[Any]:
     ]
 
 
-def layers_in_order(model: keras.Model) -> list[Any]:
-    """All layers and models of a graph, also in inner models."""
-    found: list[Any] = []
-    for layer in functional_view(model).operations:
-        found.append(layer)
-        if is_graph_model(layer):
-            found += layers_in_order(layer)
-    return found
-
-
 class Flow:
     """What of a graph depends on some of its layers.
 
@@ -97,21 +90,23 @@ class Flow:
         self.outside: set[int] = set()
         view = functional_view(base)
         inputs = keras.tree.map_structure(lambda _: False, view.input)
-        self.depends = run_graph(view, inputs, self._call)
+        self.depends = keras.tree.map_structure(
+            lambda leaf: leaf is DEPENDS, run_graph(view, inputs, self._call)
+        )
 
     def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
         starts = id(layer) in self._starts
         if is_graph_model(layer):
             inputs = args[0] if args else kwargs["inputs"]
             if starts:
-                inputs = keras.tree.map_structure(lambda _: True, inputs)
+                inputs = keras.tree.map_structure(lambda _: DEPENDS, inputs)
             return run_graph(functional_view(layer), inputs, self._call)
         depends = starts or any(
-            leaf is True for leaf in keras.tree.flatten((args, kwargs))
+            leaf is DEPENDS for leaf in keras.tree.flatten((args, kwargs))
         )
         if not depends:
             self.outside.add(id(layer))
-        return _like_outputs(layer, depends)
+        return _like_outputs(layer, DEPENDS if depends else False)
 
 
 class Order:

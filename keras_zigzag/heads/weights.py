@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_zigzag.graphs import copy_state
+from keras_zigzag.copying import copy_frozen_state, copy_state
 from keras_zigzag.heads.places import last_layers
 from keras_zigzag.seeding import seeded
 
@@ -50,10 +50,11 @@ class HeadWeights:
             return
         # What has nothing to learn, such as an adapted normalisation, stays.
         is_kept = index == 0 or not layer.trainable_weights
-        if not is_kept and self.head_start == "fresh":
-            return
-        is_last = id(layer) in self.last
-        if not is_kept and self.head_start == "fresh_last" and is_last:
+        is_fresh = self.head_start == "fresh" or (
+            self.head_start == "fresh_last" and id(layer) in self.last
+        )
+        if not is_kept and is_fresh:
+            copy_frozen_state(layer, copy)
             return
         copy_state(layer, copy)
         if not is_kept and self.head_start == "perturbed":

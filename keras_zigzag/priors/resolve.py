@@ -5,9 +5,8 @@ from typing import Any
 import keras
 
 from keras_zigzag.activations import gives_logits, output_activations
+from keras_zigzag.copying import copy_layer, copy_state
 from keras_zigzag.graphs import (
-    copy_layer,
-    copy_state,
     functional_view,
     is_graph_model,
     names_of_outputs,

@@ -1,5 +1,6 @@
 import sys
 
+import keras
 import numpy as np
 import pytest
 
@@ -78,6 +79,8 @@ def test_batches(monkeypatch):
     given = {}
 
     class FakeDatasets:
+        ReadConfig = dict
+
         def load(name, **options):
             given.update(options, name=name)
             return tf.data.Dataset.from_tensor_slices((images, tf.range(10)))
@@ -89,9 +92,25 @@ def test_batches(monkeypatch):
     assert not given["download"]
     assert [tuple(x.shape) for x, _ in batches] == [(6, 4, 4, 3), (4, 4, 4, 3)]
     np.testing.assert_array_equal(batches[0][0][0], images[0, 2:6])
-    shuffled = datasets.tfds_batches("some", "train", shuffle=True, **options)
-    labels = [int(label) for _, y in shuffled for label in y]
-    assert labels != list(range(10)) and sorted(labels) == list(range(10))
+    assert "shuffle_files" not in given
+
+    def labels(seed, epoch):
+        keras.utils.set_random_seed(0)
+        batches = datasets.tfds_batches(
+            "some", "train", shuffle_seed=seed, **options
+        )
+        batches.begin_epoch(epoch)
+        return [int(one) for index in (0, 1) for one in batches[index][1]]
+
+    orders = [labels(3, 0), labels(3, 1), labels(4, 0)]
+    assert given["shuffle_files"]
+    assert len({*map(tuple, orders), tuple(range(10))}) == 4
+    assert all(sorted(order) == list(range(10)) for order in orders)
+    # Whatever was read before, as after a restart or of another method.
+    files = given["read_config"]
+    assert labels(4, 0) == orders[2] and labels(3, 1) == orders[1]
+    assert given["read_config"] != files
+    assert labels(4, 0) == orders[2] and given["read_config"] == files
 
 
 def test_batches_of_a_missing_data_set(tmp_path):

@@ -231,6 +231,38 @@ def test_all_runs_failed(tmp_path):
     assert not any(sum(_marks(table).values(), [])[:2])
 
 
+def test_the_time_after_the_training_is_told_of(tmp_path):
+    after = ["OrthonormalCertificates", "TemperatureScaling"]
+    lines = [
+        line(label, metrics=_metrics(0.9, 0.8, 0.7))
+        for label in ["SingleModel", "MCDropout", *after]
+    ]
+    section = _section(tmp_path / "some", lines)
+    (note,) = main_table(section.rows, section.measures).notes
+    assert note.startswith("OrthonormalCertificates, TemperatureScaling: Time ")
+    assert "without what the method does after it" in note
+    section = _section(tmp_path / "others", lines[:2])
+    assert main_table(section.rows, section.measures).notes == []
+
+
+def test_costs_that_could_not_be_measured(tmp_path):
+    metrics = _metrics(0.9, 0.8, 0.7)
+    none = {"cost": {"fit_seconds": 1.0}, "metrics": metrics}
+    lines = [
+        line("SingleModel", metrics=metrics),
+        line("TemperatureScaling", **none),
+        line("SNGP", 0, **none),
+        line("SNGP", 1, metrics=metrics),
+    ]
+    section = _section(tmp_path, lines)
+    table = main_table(section.rows, section.measures)
+    assert _texts(table)["TemperatureScaling"][2:6] == ["–"] * 4
+    assert _texts(table)["SNGP"][2:6] == ["1.00", "1.00", "1.00", "0 %"]
+    assert table.notes == []
+    spreads = _texts(deviations_table(section.rows, section.measures))
+    assert spreads["TemperatureScaling"][2:4] == ["–"] * 2
+
+
 def test_a_metric_that_one_run_lacks(tmp_path):
     perfect = line(
         "SingleModel",

@@ -20,7 +20,7 @@ from keras_zigzag.benchmark.__main__ import main
 from keras_zigzag.benchmark.recipes import Recipe, check_built_anew
 from keras_zigzag.benchmark.results import read_records
 from keras_zigzag.benchmark.scoring import metrics_of, scores_of
-from keras_zigzag.priors import OneHotPrior
+from keras_zigzag.priors import OneHotPrior, ValuePrior
 from tests.benchmark import tiny_protocol
 from tests.zigzag import toys
 
@@ -185,6 +185,76 @@ def test_a_failure_is_noted_and_the_others_go_on(tmp_path, monkeypatch):
     assert repeated["error"] is None and "accuracy" in repeated["metrics"]
 
 
+def count_epochs(monkeypatch):
+    """A list that gets an item for each epoch that is trained."""
+    save, saved = runner.EpochBackup.save, []
+    monkeypatch.setattr(
+        runner.EpochBackup, "save", lambda *a: saved.append(1) or save(*a)
+    )
+    return saved
+
+
+def fail_of(monkeypatch, number, name="scores_of"):
+    """The run of this number fails after its training."""
+    function = getattr(runner, name)
+    begun = []
+
+    def fail(*arguments):
+        begun.append(1)
+        if len(begun) == number:
+            raise RuntimeError("out of memory")
+        return function(*arguments)
+
+    monkeypatch.setattr(runner, name, fail)
+
+
+@pytest.mark.parametrize("name", ["scores_of", "evaluated"])
+def test_a_failure_after_the_training_does_not_lose_it(
+    name, tmp_path, monkeypatch
+):
+    protocol = tiny_protocol.make(epochs=2)
+    with monkeypatch.context() as context:
+        fail_of(context, 1, name)
+        (failed,) = run(protocol, "SingleModel", 1, tmp_path, progress=False)
+    assert failed["error"] == "RuntimeError: out of memory"
+    with monkeypatch.context() as context:
+        epochs = count_epochs(context)
+        (good,) = run(protocol, "SingleModel", 1, tmp_path, progress=False)
+    assert not epochs
+    (whole,) = run(protocol, "SingleModel", 1, tmp_path / "w", progress=False)
+    assert numbers([good]) == numbers([whole])
+    assert not list((tmp_path / "backups").rglob("*.npz"))
+
+
+def test_a_failure_keeps_the_training_that_others_share(tmp_path, monkeypatch):
+    variants = {
+        "first": Variant("ZigZagModel"),
+        "second": Variant("ZigZagModel", inference={"distance": "l1"}),
+    }
+    protocol = tiny_protocol.make(variants=variants, epochs=1)
+    with monkeypatch.context() as context:
+        fail_of(context, 1)
+        failed, good = run(protocol, "all", 1, tmp_path, progress=False)
+    assert failed["error"] is not None and good["error"] is None
+    epochs = count_epochs(monkeypatch)
+    run(protocol, "second", 1, tmp_path, progress=False)
+    records = run(protocol, "all", 1, tmp_path, progress=False)
+    assert [one["error"] for one in records] == [None, None]
+    assert not epochs
+    assert not list((tmp_path / "backups").rglob("*.npz"))
+
+
+def test_costs_that_cannot_be_measured_do_not_fail_a_run(tmp_path, monkeypatch):
+    protocol = tiny_protocol.make(epochs=1)
+    fail_of(monkeypatch, 1, "costs_of")
+    with pytest.warns(UserWarning, match="'SingleModel' costs.*out of memory"):
+        records = run(protocol, "SingleModel", 2, tmp_path, progress=False)
+    first, second = records
+    assert first["error"] is None and "accuracy" in first["metrics"]
+    assert set(first["cost"]) == {"fit_seconds"}
+    assert second["cost"]["size"] == second["cost"]["measured_with_seed"] == 1
+
+
 def test_data_that_cannot_be_loaded_are_no_failure_of_a_method(tmp_path):
     def load(seed):
         raise ImportError("Install the reader of these data.")
@@ -288,14 +358,10 @@ def test_what_differs_in_inference_alone_is_trained_once(tmp_path, monkeypatch):
         for label in variants
     ]
     assert len({str(one["metrics"]) for one in alone}) > 1
-    saved = []
-    save = runner.EpochBackup.save
-    monkeypatch.setattr(
-        runner.EpochBackup, "save", lambda *a: saved.append(1) or save(*a)
-    )
+    epochs = count_epochs(monkeypatch)
     together = run(protocol, seeds=1, out=tmp_path, progress=False)
     assert numbers(together) == numbers(alone)
-    assert len(saved) == 2
+    assert len(epochs) == 2
     assert not list((tmp_path / "backups").rglob("*.npz"))
     options = [one["settings"]["options"] for one in together]
     assert options[2] == {"prior": {"OneHotPrior": {"feedback": "soft"}}}
@@ -387,6 +453,59 @@ def test_a_prior_is_made_anew_for_each_model():
     variant = Variant("ZigZagModel", {"prior": make})
     first, second = (variant.arguments["prior"] for _ in range(2))
     assert first is not second and not first.presence
+
+
+def _settings(protocol, *labels):
+    variants = protocol.all_variants()
+    return [protocol.settings_of(variants[label]) for label in labels]
+
+
+def test_positional_arguments_of_a_partial_are_settings():
+    priors = {
+        "one": functools.partial(ValuePrior, 1, presence=False),
+        "two": functools.partial(ValuePrior, 2, presence=False),
+        "again": functools.partial(ValuePrior, 2, presence=False),
+        "named": functools.partial(ValuePrior, presence=False),
+    }
+    variants = {
+        label: Variant("ZigZagModel", {"prior": prior})
+        for label, prior in priors.items()
+    }
+    protocol = tiny_protocol.make("regression", variants=variants)
+    one, two, again, named = _settings(protocol, *priors)
+    assert one != two == again
+    assert one["options"] == {
+        "prior": {"ValuePrior": {"0": 1, "presence": False}}
+    }
+    # As in the results that there are.
+    assert named["options"] == {"prior": {"ValuePrior": {"presence": False}}}
+    assert protocol.trained_alike("one") == ["one"]
+    assert protocol.trained_alike("two") == ["two", "again"]
+
+
+def _prior_of(blank):
+    def make():
+        return OneHotPrior(blank=blank)
+
+    return make
+
+
+def test_functions_of_one_name_are_not_one_training():
+    priors = {
+        "local": functools.partial(_prior_of(0.0)),
+        "another": functools.partial(_prior_of(-1.0)),
+        "lambda": functools.partial(lambda: OneHotPrior(blank=0.0)),
+        "another lambda": functools.partial(lambda: OneHotPrior(blank=-1.0)),
+    }
+    variants = {
+        label: Variant("ZigZagModel", {"prior": prior})
+        for label, prior in priors.items()
+    }
+    variants["shared"] = variants["local"]
+    protocol = tiny_protocol.make(variants=variants)
+    alike = {label: protocol.trained_alike(label) for label in priors}
+    assert alike.pop("local") == ["local", "shared"]
+    assert alike == {label: [label] for label in alike}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from tests.examples.scripts import read_table, run_example
 pytestmark = pytest.mark.backend("tensorflow")
 
 ROWS = ["single model, entropy", "ZigZag, distance", "ZigZag, entropy of y0"]
-COLUMNS = ["accuracy", "rAULC", "OOD ROC-AUC", "OOD PR-AUC"]
+COLUMNS = ["accuracy", "rAULC", "OOD ROC-AUC", "OOD average precision"]
 
 
 @pytest.mark.slow
@@ -23,7 +23,7 @@ def test_few_epochs(tmp_path):
         assert row["accuracy"] > 0.9
         assert row["rAULC"] > 0.5
         assert 0.7 < row["OOD ROC-AUC"] <= 1.0
-        assert 0.7 < row["OOD PR-AUC"] <= 1.0
+        assert 0.7 < row["OOD average precision"] <= 1.0
     # y0 is the prediction, so its entropy is judged on the same answers.
     assert table[ROWS[1]]["accuracy"] == table[ROWS[2]]["accuracy"]
     assert "Epoch 8/8" in output

@@ -129,11 +129,18 @@ def test_imagenet_of_prepared_data(tmp_path, monkeypatch):
     monkeypatch.setenv("KERAS_ZIGZAG_IMAGENET_DIR", str(tmp_path))
     save_images(tmp_path / "imagenet-o", ["a.png"])
     monkeypatch.setattr(
-        module, "tfds_batches", lambda *args, **_: asked.append(args)
+        module,
+        "tfds_batches",
+        lambda _, split, shuffle_seed=None, **sizes: asked.append(
+            (split, shuffle_seed)
+        ),
     )
-    module.protocols(quick=False)[0].load(0)
-    splits = [split for _, split in asked]
-    assert splits == ["train[:98%]", "train[98%:]", "validation"]
+    module.protocols(quick=False)[0].load(5)
+    assert asked == [
+        ("train[:98%]", 5),
+        ("train[98%:]", None),
+        ("validation", None),
+    ]
 
 
 @pytest.fixture

@@ -40,6 +40,13 @@ def test_names_and_groups(uci):
     assert groups["uci-yacht-random"] == "uci-random"
 
 
+def test_a_random_split_alone_is_held_against_the_paper(uci):
+    """Without the upper part of a feature the test set is another one."""
+    papers = {one.name: one.paper for one in uci.protocols(quick=False)}
+    assert papers.pop("uci-boston-random") == "boston-notebook"
+    assert not any(papers.values())
+
+
 def test_all_methods_of_the_base(uci):
     assert_all_methods(find(uci.protocols(True), "uci-yacht"))
 

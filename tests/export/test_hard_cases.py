@@ -159,3 +159,27 @@ def test_hard_cases_in_artifacts(runtime, tmp_path):
     for key, (model, inputs) in models.items():
         expected = flat(model.predict(inputs, verbose=0))
         assert outputs[key].keys() == expected.keys()
+
+
+@keras.saving.register_keras_serializable("keras_zigzag_tests")
+class KeepsItsScores(keras.layers.Dense):
+    """A layer that holds what it computed last, as for a look at it."""
+
+    def call(self, inputs):
+        self.scores = super().call(inputs)
+        return self.scores
+
+
+def test_a_layer_that_keeps_a_tensor_of_its_call(tmp_path):
+    """It is a symbolic one, which has no values that could be exported."""
+    base = keras.Sequential(
+        [
+            keras.Input((3,), name="x"),
+            KeepsItsScores(4),
+            keras.layers.Dense(3, "softmax"),
+        ]
+    )
+    model = kz.ZigZagModel.from_model(base, "classification")
+    (outputs,) = run("saved_model", {"one": (model, TIES)}, tmp_path).values()
+    expected = model.predict(TIES, verbose=0)["prediction"]
+    np.testing.assert_allclose(outputs["prediction"], expected, atol=1e-5)

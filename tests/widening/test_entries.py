@@ -281,3 +281,65 @@ def test_a_prior_for_each_of_many_nodes_of_an_open_number():
     np.testing.assert_array_equal(found[..., 1:], given)
     found = network.predict([x[:, :49_000], given[:, :49_000]], verbose=0)
     np.testing.assert_array_equal(found[..., 1:], given[:, :49_000])
+
+
+@keras.saving.register_keras_serializable("keras_zigzag_tests")
+class Table(layers.Layer):
+    """The same for all samples, as a table of positions."""
+
+    def build(self, shape):
+        self.table = self.add_weight(shape=(1, 5, 4), name="table")
+
+    def call(self, inputs):
+        return self.table * 1.0
+
+    def compute_output_shape(self, shape):
+        return (1, 5, 4)
+
+
+@pytest.mark.parametrize("passes", ["both", "sampled"])
+def test_features_that_have_no_samples(passes):
+    inputs = keras.Input((5, 4))
+    x = layers.Dense(4, name="late")(inputs) + Table()(inputs)
+    x = layers.GlobalAveragePooling1D()(x)
+    base = keras.Model(inputs, layers.Dense(3, activation="softmax")(x))
+    model = kz.ZigZagModel.from_model(
+        base, "classification", layer="late", passes=passes
+    )
+    x = np.random.default_rng(0).normal(size=(7, 5, 4)).astype("float32")
+    losses = []
+    for one in (base, model):
+        one.compile(
+            keras.optimizers.SGD(0.0),
+            "sparse_categorical_crossentropy",
+            run_eagerly=True,
+        )
+        losses.append(float(one.train_on_batch(x, np.arange(7) % 3)))
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+def test_steps_that_are_samples():
+    inputs = keras.Input((5, 4))
+    x = layers.Dense(8)(keras.ops.reshape(inputs, (-1, 4)))
+    x = layers.GlobalAveragePooling1D()(keras.ops.reshape(x, (-1, 5, 8)))
+    end = layers.Dense(3, activation="softmax", name="end")
+    base = keras.Model(inputs, end(x))
+    x = keras.ops.convert_to_tensor(np.ones((2, 5, 4), "float32"))
+    model = kz.ZigZagModel.from_model(base, "classification")
+    with pytest.raises(ValueError, match="Received: 2 samples, and .* 10 rows"):
+        model.call_with_uncertainty(x)
+    late = kz.ZigZagModel.from_model(base, "classification", layer="end")
+    found = late.call_with_uncertainty(x)["uncertainty"]
+    assert found.shape == (2,)
+
+
+@pytest.mark.parametrize("floats_first", [False, True])
+def test_a_layer_that_also_reads_integers(floats_first):
+    """It was tried again for ever."""
+    integers, floats = keras.Input((4,), dtype="int32"), keras.Input((4,))
+    both = [integers, floats][:: -1 if floats_first else 1]
+    dense = layers.Dense(8, name="twice")
+    x = layers.Concatenate()([dense(one) for one in both])
+    base = keras.Model(both, layers.Dense(3, activation="softmax")(x))
+    with pytest.raises(ValueError, match="Received: the layer 'twice'"):
+        kz.ZigZagModel.from_model(base, "classification")

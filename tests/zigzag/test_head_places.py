@@ -422,3 +422,111 @@ def test_a_network_of_ones_own_has_as_many():
     headed = classifier(mlp())
     with pytest.raises(ValueError, match="has 3 heads.*num_heads=1"):
         kz.ZigZagModel(headed.network, headed.prior)
+
+
+@pytest.mark.parametrize("training", [None, True])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"num_heads": 1, "prior_at": "heads"}],
+    ids=["several", "one"],
+)
+def test_a_model_that_is_unfolded_keeps_what_it_is_called_with(
+    training, options
+):
+    backbone = keras.Sequential(
+        [
+            keras.Input((4,)),
+            layers.Dense(6),
+            layers.Dense(5),
+            layers.Dropout(0.5),
+        ]
+    )
+    inputs = keras.Input((4,))
+    x = backbone(inputs, training=training)
+    base = keras.Model(inputs, layers.Dense(3, "softmax")(x))
+    model = classifier(base, **options)
+    assert not any(isinstance(o, keras.Model) for o in model.network.layers)
+    x = ops.convert_to_tensor(toys.features())
+    for network, inputs in (
+        (base, x),
+        (model.network, [x, model.prior.encode_blank(24)]),
+    ):
+        # Where the call itself does not say otherwise, as `fit` does.
+        one, two = (ops.convert_to_numpy(network(inputs)) for _ in range(2))
+        assert np.array_equal(one, two) == (training is None)
+
+
+def with_dropout_on():
+    """An output that passes dropout which is on at inference too."""
+    inputs = keras.Input((4,))
+    kind = layers.Dense(8, name="of_kind")(inputs)
+    size = layers.Dense(8, name="of_size")(inputs)
+    size = layers.Dropout(0.2)(size, training=True)
+    outputs = {
+        "kind": layers.Dense(3, "softmax", name="kind")(kind),
+        "size": layers.Dense(1, name="size")(size),
+    }
+    return keras.Model(inputs, outputs)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"layer": "of_kind"}, "depend on the prior.*outputs .'size'. do not"),
+        ({"num_heads": 2, "heads_from": "of_kind"}, "outputs .'size'. do not"),
+    ],
+    ids=["prior", "heads"],
+)
+def test_an_argument_that_is_true_is_no_tensor(options, message):
+    task = {"kind": "classification", "size": "regression"}
+    with pytest.raises(ValueError, match=message):
+        kz.ZigZagModel.from_model(with_dropout_on(), task, **options)
+
+
+def test_a_trunk_behind_an_argument_that_is_true_counts_whole():
+    inputs = keras.Input((4,))
+    x = layers.Dropout(0.0)(inputs, training=True)
+    x = layers.Dense(8, activity_regularizer="l2", name="trunk")(x)
+    x = layers.Dense(8)(x)
+    base = keras.Model(inputs, layers.Dense(3, "softmax")(x))
+    model = classifier(base, num_heads=5)
+    outputs = keras.Model(base.input, base.get_layer("trunk").output)
+    squares = np.sum(outputs.predict(toys.features(), verbose=0) ** 2)
+    model(toys.features())
+    (added,) = model.losses
+    # Keras divides by the size of the batch.
+    expected = 0.01 * squares / 24
+    assert float(ops.convert_to_numpy(added)) == pytest.approx(
+        expected, rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("prior_at", ["first", "heads", "both"])
+@pytest.mark.parametrize("num_heads", [1, 2])
+def test_outputs_that_are_models_keep_their_names(num_heads, prior_at):
+    inputs = keras.Input((4,))
+    x = layers.Dense(8)(inputs)
+
+    def end(name, units, activation):
+        dense = layers.Dense(5), layers.Dense(units, activation)
+        return keras.Sequential([keras.Input((8,)), *dense], name=name)
+
+    outputs = [end("kind", 3, "softmax")(x), end("size", 1, None)(x)]
+    base = keras.Model(inputs, outputs)
+    model = kz.ZigZagModel.from_model(
+        base,
+        ["classification", "regression"],
+        num_heads=num_heads,
+        prior_at=prior_at,
+    )
+    assert model.output_names == base.output_names == ["kind", "size"]
+    y = [toys.labels(), toys.values()]
+    model.adapt(y)
+    model.compile(
+        "sgd",
+        {"kind": "sparse_categorical_crossentropy", "size": "mse"},
+        metrics={"kind": ["accuracy"]},
+        run_eagerly=True,
+    )
+    logs = model.train_on_batch(toys.features(), y, return_dict=True)
+    assert "kind_accuracy" in logs

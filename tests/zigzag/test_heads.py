@@ -248,6 +248,43 @@ def test_places_that_are_masked(aggregate):
         assert np.isfinite(found).all()
 
 
+@pytest.mark.filterwarnings("ignore:Layer '.*' .* was passed an input with")
+@pytest.mark.parametrize("num_heads", [1, 2])
+def test_a_mask_goes_through_a_model(num_heads):
+    """Keras gives the symbolic outputs of a model no masks."""
+    body = keras.Sequential(
+        [
+            keras.Input((6, 4)),
+            layers.LSTM(4, return_sequences=True),
+            layers.Dense(4),
+        ]
+    )
+    base = keras.Sequential(
+        [
+            keras.Input((6,), dtype="int32"),
+            layers.Embedding(9, 4, mask_zero=True),
+            body,
+            layers.Dense(3, "softmax", name="tags"),
+        ]
+    )
+    words = np.array([[1, 2, 3, 0, 0, 0], [4, 5, 6, 7, 8, 1]])
+    model = kz.ZigZagModel.from_model(
+        base,
+        "classification",
+        num_heads=num_heads,
+        heads_from="tags" if num_heads > 1 else None,
+    )
+    assert not model.place_masks.is_empty
+    (mask,) = model.place_masks(words)
+    np.testing.assert_array_equal(ops.convert_to_numpy(mask), words != 0)
+    found = model.predict(words, verbose=0)["uncertainty"]
+    np.testing.assert_array_equal(np.isnan(found), words == 0)
+    report = kz.evaluate_uncertainty(
+        model, (words, np.zeros((2, 6), "int32")), task="classification"
+    )
+    assert len(report.uncertainty) == (words != 0).sum()
+
+
 def test_masked_places_with_weights_of_samples():
     """Keras multiplies the weights by the mask, on PyTorch in place."""
     nodes, is_node = keras.Input((4, 3)), keras.Input((4,), dtype="bool")
