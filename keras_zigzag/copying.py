@@ -11,6 +11,7 @@ from keras import ops
 from keras_zigzag.graphs import (
     input_like,
     is_graph_model,
+    layers_in_order,
     plain_functional,
     sublayers,
 )
@@ -127,12 +128,37 @@ def copy_state(source: Any, target: Any) -> None:
 
 def copy_trainable(source: Any, target: Any) -> None:
     """Freezes the layers and weights in a copy that are so in the source."""
-    for old, new in zip(sublayers(source), sublayers(target), strict=True):
-        if new.trainable != old.trainable:
-            new.trainable = old.trainable
-    for before, after in zip(source.variables, target.variables, strict=True):
-        if after.trainable != before.trainable:
-            after.trainable = before.trainable
+    set_trainable(target, trainable_flags(source))
+
+
+def trainable_flags(layer: Any) -> dict[str, list[bool]]:
+    """Which layers and weights in a layer learn, in the order it has them."""
+    return {
+        "layers": [bool(one.trainable) for one in sublayers(layer)],
+        "weights": [bool(one.trainable) for one in layer.variables],
+    }
+
+
+def set_trainable(layer: Any, flags: dict[str, list[bool]]) -> None:
+    """Freezes what `trainable_flags` of a layer alike said is frozen."""
+    parts = {"layers": sublayers(layer), "weights": layer.variables}
+    for name, ones in parts.items():
+        for one, flag in zip(ones, flags[name], strict=True):
+            if one.trainable != flag:
+                one.trainable = flag
+
+
+def has_frozen_parts(model: Any) -> bool:
+    """Whether a layer of a graph has frozen layers in it.
+
+    Its config tells only whether the outer one is frozen.
+    """
+    return is_graph_model(model) and any(
+        not part.trainable
+        for layer in layers_in_order(model)
+        if isinstance(layer, keras.layers.Layer) and not is_graph_model(layer)
+        for part in sublayers(layer)[1:]
+    )
 
 
 def copy_frozen_state(source: Any, target: Any) -> None:

@@ -1,13 +1,22 @@
 """What the constructors, configs and signatures of all models share."""
 
+import contextlib
 from collections.abc import Mapping
 from inspect import Parameter, signature
 from typing import Any
 
 import keras
 
+from keras_zigzag.copying import (
+    has_frozen_parts,
+    set_trainable,
+    trainable_flags,
+)
+
 KERAS_OPTIONS = ("name", "dtype", "trainable")
 SHARED_OPTIONS = ("aggregate",)
+# Beside the config of a model: what in it learns.
+TRAINABLE = "trainable"
 
 
 def check_options(
@@ -74,7 +83,10 @@ def own_config(model: Any) -> dict[str, Any]:
 def serialized(one: Any) -> Any:
     """Models, also in lists, as their configs; other things as they are."""
     if isinstance(one, keras.Model):
-        return keras.saving.serialize_keras_object(one)
+        config = keras.saving.serialize_keras_object(one)
+        if has_frozen_parts(one):
+            config[TRAINABLE] = trainable_flags(one)
+        return config
     if isinstance(one, (list, tuple)):
         return [serialized(each) for each in one]
     return one
@@ -87,9 +99,14 @@ def deserialized(config: Any, custom_objects: Any = None) -> Any:
     if not isinstance(config, dict):
         return config
     if {"class_name", "config"} <= set(config):
-        return keras.saving.deserialize_keras_object(
+        made = keras.saving.deserialize_keras_object(
             config, custom_objects=custom_objects
         )
+        if TRAINABLE in config:
+            # A layer may make further layers only when it is called again.
+            with contextlib.suppress(ValueError):
+                set_trainable(made, config[TRAINABLE])
+        return made
     return {
         name: deserialized(one, custom_objects) for name, one in config.items()
     }

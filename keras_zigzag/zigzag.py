@@ -21,7 +21,12 @@ from keras_zigzag.graphs import functional_view
 from keras_zigzag.heads.answers import HeadAnswers
 from keras_zigzag.heads.losses import HeadLosses
 from keras_zigzag.heads.networks import one_head, widen_with_heads
-from keras_zigzag.model_config import check_options, deserialized, input_specs
+from keras_zigzag.model_config import (
+    check_options,
+    deserialized,
+    input_specs,
+    serialized,
+)
 from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.place_masks import PlaceMasks, masks_of
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
@@ -348,7 +353,7 @@ class ZigZagModel(UncertaintyModel):
         serialize = keras.saving.serialize_keras_object
         config.update(
             {
-                "network": serialize(self.network),
+                "network": serialized(self.network),
                 "prior": serialize(self.prior),
                 "passes": self.passes,
                 "distance": distances.serialize(self.distance),

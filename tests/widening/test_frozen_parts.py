@@ -94,6 +94,23 @@ def test_of_other_methods(name):
     assert (4, 4) not in trainable_shapes(model)
 
 
+@pytest.mark.parametrize("make", [attention, block])
+@pytest.mark.parametrize("name", ["zigzag", "zigzag_five_heads", "mc_dropout"])
+def test_what_is_frozen_in_a_layer_is_so_when_loaded(name, make, tmp_path):
+    base = with_frozen(make, in_a_model=True)
+    model = METHODS[name].make(base, "classification")
+    model.compile("adam", "sparse_categorical_crossentropy", run_eagerly=True)
+    x = np.random.default_rng(0).normal(size=(6, 5, 4)).astype("float32")
+    model.train_on_batch(x, np.arange(6) % 3)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert trainable_shapes(loaded) == trainable_shapes(model)
+    for one, other in zip(
+        model.optimizer.variables, loaded.optimizer.variables, strict=True
+    ):
+        np.testing.assert_array_equal(*map(ops.convert_to_numpy, (one, other)))
+
+
 def test_parts_of_a_layer():
     base = with_frozen(block, in_a_model=False)
     frozen = base.get_layer("frozen")
