@@ -69,7 +69,10 @@ def _copy_model(
 
     if not isinstance(model, keras.Sequential):
         return keras.models.clone_model(
-            plain_functional(model), clone_function=copy
+            plain_functional(model),
+            # Those of Keras forget what is optional.
+            input_tensors=keras.tree.map_structure(input_like, model.input),
+            clone_function=copy,
         )
     layers = [input_like(model.inputs[0]), *map(copy, model.layers)]
     return keras.Sequential(layers, name=model.name, trainable=model.trainable)

@@ -9,6 +9,7 @@ from keras_zigzag.call_arguments import Arguments, first_features, replace
 from keras_zigzag.copying import copy_layer, copy_state
 from keras_zigzag.graphs import (
     functional_view,
+    input_like,
     is_graph_model,
     plain_functional,
 )
@@ -30,6 +31,9 @@ def call_again(
     Returns:
         Functional model of the new graph.
     """
+    if inputs is None:
+        # Those of Keras forget what is optional.
+        inputs = keras.tree.map_structure(input_like, model.input)
     return keras.models.clone_model(
         plain_functional(model),
         input_tensors=inputs,

@@ -146,3 +146,39 @@ def test_copies_can_be_loaded_without_the_class_of_the_base(tmp_path):
         loaded.predict_on_batch(x)["prediction"],
         model.predict_on_batch(x)["prediction"],
     )
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_loss_of_no_output_is_refused(name):
+    method = METHODS[name]
+    task = (
+        "classification" if "classification" in method.tasks else "regression"
+    )
+    inputs = keras.Input((4,))
+    x = layers.Dense(8, activation="relu")(inputs)
+    end = "softmax" if task == "classification" else None
+    outputs = {one: layers.Dense(3, end, name=one)(x) for one in ("a", "b")}
+    model = method.make(
+        keras.Model(inputs, outputs), dict.fromkeys(outputs, task)
+    )
+    with pytest.raises(ValueError, match=r"of \['a', 'b'\].*for \['c'\]"):
+        model.compile("sgd", {"a": "mse", "c": "mse"})
+
+
+@keras.saving.register_keras_serializable("keras_zigzag_tests")
+class Both(layers.Layer):
+    def call(self, inputs, more=None):
+        return inputs if more is None else inputs + more
+
+
+@pytest.mark.parametrize(
+    "name", ["zigzag", "single_model", "deep_ensemble", "mc_dropout", "sngp"]
+)
+def test_an_input_that_is_optional_stays_so(name):
+    inputs = keras.Input((4,)), keras.Input((4,), optional=True)
+    x = layers.Dense(5, activation="relu")(Both()(*inputs))
+    base = keras.Model(list(inputs), layers.Dense(3, "softmax")(x))
+    model = METHODS[name].make(base, "classification")
+    x = ops.convert_to_tensor(np.ones((2, 4), "float32"))
+    found = model([x, None])
+    assert found.shape == (2, 3)

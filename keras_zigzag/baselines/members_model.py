@@ -124,8 +124,10 @@ class MembersModel(MixtureModel):
         size = len(self.members)
         if not isinstance(y_pred, MemberOutputs):
             loss = super().compute_loss(x, y, y_pred, sample_weight, training)
-            # The mean over the members, as in training.
-            return loss - sum(self.losses) * (1.0 - 1.0 / size)
+            # The mean over the members, as in training; Keras divides what
+            # layers add by the number of replicas.
+            added = sum(map(self._aggregate_additional_loss, self.losses))
+            return loss - added * (1.0 - 1.0 / size)
         weights = sample_weight or (None,) * size
         outputs = y_pred.members
         # The terms of regularisers and of `add_loss` of all members come with

@@ -35,6 +35,7 @@ def places_or_samples(
     is_value = answers.task == "regression" and np.ndim(uncertainty) == 1
     # A column is one weight per sample.
     by_place = np.shape(sample_weight)[1:] not in ((), (1,))
+    _check_one_score(answers, prediction, uncertainty, mask, by_place)
     # Where all places count alike, they are so many values.
     if is_value and (mask is not None or by_place):
         return mean_errors(
@@ -43,6 +44,31 @@ def places_or_samples(
     return places(
         answers, targets, prediction, uncertainty, sample_weight, entropy, mask
     )
+
+
+def _check_one_score(
+    answers: Answers,
+    prediction: Any,
+    uncertainty: Any,
+    mask: Array | None,
+    by_place: bool,
+) -> None:
+    """Raises a `ValueError` if it is not known what a score is about."""
+    is_dense = np.ndim(uncertainty) == 1 and np.ndim(prediction) > 2
+    is_unclear = {
+        "classification": True,
+        # All of them are so many labels, but not if some are not there.
+        "binary": mask is not None or by_place,
+        "regression": False,
+    }[answers.task]
+    if is_dense and is_unclear:
+        raise ValueError(
+            "The answers of a sample are right or wrong place by place, and "
+            "need an uncertainty for each. Received: predictions of shape "
+            f"{np.shape(prediction)} and uncertainties of shape "
+            f"{np.shape(uncertainty)}. Evaluate the uncertainties of the "
+            "places, of a model as `model.with_options(aggregate=None)`."
+        )
 
 
 def mean_errors(

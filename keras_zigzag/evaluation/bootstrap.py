@@ -57,7 +57,10 @@ def _draws(
     """Chunks of weights of the ID places, and of those of each OOD set."""
     sets: dict[str, Places | OodScores] = {"": samples.id, **samples.ood}
     generators = np.random.default_rng(seed).spawn(len(sets))
-    size = sum(len(part.uncertainty) for part in sets.values())
+    # Samples are drawn whether or not a place of theirs is left.
+    size = sum(
+        max(len(part.uncertainty), part.num_samples) for part in sets.values()
+    )
     chunk = max(CHUNK // size, 1)
     progress = keras.utils.Progbar(
         num_resamples, verbose=verbose, unit_name="resample"

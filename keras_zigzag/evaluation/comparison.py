@@ -101,7 +101,7 @@ class Comparison:
         marks = {}
         for key in self.columns:
             means = {
-                name: mean * direction(key)
+                name: _rounded(mean) * direction(key)
                 for name in self.reports
                 if (mean := self.mean(name, key)) is not None
             }
@@ -223,3 +223,8 @@ def _cell(seeds: Sequence[UncertaintyReport], key: str) -> Cell:
 
 def _mark(text: str, mark: str) -> str:
     return f"{mark}{text}{mark}"
+
+
+def _rounded(mean: float) -> float:
+    """A mean without what the order of its sum has left."""
+    return 0.0 if abs(mean) < tables.ROUNDING else float(f"{mean:.12g}")

@@ -29,7 +29,7 @@ class Batches:
         what: String. What errors call it.
         batch_size: Integer, for arrays. Defaults to `32`.
         labelled: Boolean. Whether there must be targets; otherwise they are
-            ignored. Defaults to `True`.
+            ignored, but not the weights. Defaults to `True`.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Batches:
     def _unpacked(self, batch: Any) -> Batch:
         x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)
         if not self.labelled:
-            return x, None, None
+            return x, None, _arrays(weight)
         if y is None:
             raise ValueError(
                 f"{self.what} needs targets. Received: batches of inputs only."
@@ -97,7 +97,7 @@ class Batches:
         else:
             return None
         if not self.labelled:
-            y = weight = None
+            y = None
         elif y is None:
             raise ValueError(
                 f"{self.what} must be one tuple, `(x, y)` or "

@@ -22,6 +22,7 @@ class InputSummary:
 
     def __init__(self) -> None:
         self.shapes: Sequence[tuple[int, ...]] = ()
+        self.all_shapes: set[tuple[tuple[int, ...], ...]] = set()
         self.low, self.high = math.inf, -math.inf
         self.total, self.count = 0.0, 0
         self.hashes: list[int] = []
@@ -38,6 +39,7 @@ class InputSummary:
             if leaf is not None and leaf.dtype.kind in "biuf"
         ]
         self.shapes = [leaf.shape[1:] for leaf in leaves]
+        self.all_shapes.add(tuple(self.shapes))
         # The types of two sets may differ, and equal inputs still be equal.
         rows = [
             leaf.reshape(len(leaf), -1).astype("float32") for leaf in leaves
@@ -60,7 +62,8 @@ def check_shapes(known: InputSummary, inputs: Any, name: str) -> list[str]:
     """Warns, before the model is asked, if images have another size."""
     first = InputSummary()
     first.add(keras.tree.map_structure(lambda leaf: leaf[:1], inputs))
-    if first.shapes == known.shapes:
+    # Where they vary, the ID set has no size of its own.
+    if first.all_shapes <= known.all_shapes or len(known.all_shapes) > 1:
         return []
     return _warned(
         f"The inputs of the OOD set {name!r} have the shape "

@@ -63,7 +63,8 @@ def evaluate_uncertainty(
         ood_data: Dictionary from the name of an OOD set to its inputs or
             data set, or one such set, which is called `"ood"`; inputs by the
             names that those of `(x, y)` have are one set. Targets in it are
-            ignored. Defaults to `None`.
+            ignored, and of weights all but where they are 0, as at padding.
+            Defaults to `None`.
         task: `"classification"`, `"binary"` or `"regression"`. Defaults to
             that of the model's prior or loss.
         score: `"uncertainty"`, `"entropy"`, or a callable of what `predict`
@@ -224,7 +225,7 @@ class Scorer:
         entropies: list[Array | None] = []
         samples: list[Array] = []
         num_samples = 0
-        for x, _, _ in self._progress(batches):
+        for x, _, given in self._progress(batches):
             if known is not None:
                 inputs = host_arrays(x)
                 if not scores:
@@ -232,13 +233,16 @@ class Scorer:
                 summary.add(inputs)
             outputs = predict_batch(self.model, model_inputs(x))
             mask = self._mask(x, outputs)
-            part = ood_scores(self.reader.uncertainty(outputs), mask)
+            weight = host_arrays(self.reader.pick(given))
+            part = ood_scores(
+                self.reader.uncertainty(outputs), mask, weight=weight
+            )
             scores.append(part.uncertainty)
             samples.append(part.sample + num_samples)
             num_samples += part.num_samples
             entropy = self.reader.entropy(outputs)
             if entropy is not None:
-                entropy = ood_scores(entropy, mask).uncertainty
+                entropy = ood_scores(entropy, mask, weight=weight).uncertainty
             entropies.append(entropy)
         if known is not None:
             hints += input_checks.check_values(known, summary, name)

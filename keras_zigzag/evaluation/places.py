@@ -35,6 +35,12 @@ class Answers:
                 f"`task` must be one of {list(TASKS)}. "
                 f"Received: task={self.task!r}"
             )
+        if self.task == "regression" and self.ignore_class is not None:
+            raise ValueError(
+                "Only labels have one that is ignored. Received: "
+                f"ignore_class={self.ignore_class!r} and task='regression'. "
+                "Give a `sample_weight` that is 0 where there is no value."
+            )
 
     def probabilities(self, prediction: Array) -> Array:
         if not self.from_logits or self.task == "regression":
@@ -117,8 +123,10 @@ def places(
     shape = _places_shape(uncertainty, prediction)
     targets = as_numbers(targets, "targets")
     prediction = as_numbers(prediction, "prediction")
+    weight = weights_of_places(sample_weight, shape)
+    kept = _kept(score.size, mask, weight)
     if answers.task == "classification":
-        targets = _labels(targets, prediction, shape)
+        targets = _labels(targets, prediction, shape, kept)
         prediction = _classes(answers, prediction, shape)
     else:
         prediction = rows_of_places(prediction, shape, "prediction")
@@ -131,10 +139,10 @@ def places(
         uncertainty=score,
         sample=sample,
         num_samples=shape[0],
-        weight=weights_of_places(sample_weight, shape),
-        entropy=None if entropy is None else entropy.ravel(),
+        weight=weight,
+        entropy=_of_each(entropy, score),
     )
-    result = _there(result, mask)
+    result = result if kept.all() else some_places(result, kept)
     result = _without_ignored(answers, result)
     if answers.task == "classification":
         _check_labels(result)
@@ -230,7 +238,16 @@ def _summing_to_one(p: Array) -> Array:
     return p / sums if is_rounded else p
 
 
-def _labels(targets: Array, prediction: Array, shape: tuple[int, ...]) -> Array:
+def _of_each(entropy: Array | None, score: Array) -> Array | None:
+    """The entropy, unless a sample has but one score for all its places."""
+    if entropy is None or entropy.size != score.size:
+        return None
+    return entropy.ravel()
+
+
+def _labels(
+    targets: Array, prediction: Array, shape: tuple[int, ...], kept: Array
+) -> Array:
     if targets.shape == (*shape, 1) and prediction.shape != (*shape, 1):
         targets = targets[..., 0]
     elif targets.ndim > len(shape) and targets.shape == prediction.shape:
@@ -242,8 +259,11 @@ def _labels(targets: Array, prediction: Array, shape: tuple[int, ...]) -> Array:
             f"of shape {targets.shape}, `prediction` of shape "
             f"{prediction.shape}, `uncertainty` of shape {shape}."
         )
-    labels = targets.ravel().astype("int64")
-    if np.any(labels != targets.ravel()):
+    # Where nothing is, the label may be NaN.
+    targets = np.where(kept, targets.ravel(), 0)
+    with np.errstate(invalid="ignore"):
+        labels = targets.astype("int64")
+    if np.any(labels != targets):
         raise ValueError(
             "The targets of a classification must be whole numbers. Received: "
             f"values from {targets.min()} to {targets.max()}. For values give "
@@ -292,19 +312,22 @@ def weights_of_places(
 
 
 def _without_ignored(answers: Answers, result: Places) -> Places:
-    if answers.ignore_class is None or answers.task != "classification":
+    if answers.ignore_class is None:
         return result
-    return some_places(result, result.targets != answers.ignore_class)
+    ignored = result.targets == answers.ignore_class
+    if answers.task == "binary":
+        ignored = ignored.all(axis=-1)
+    return some_places(result, ~ignored)
 
 
-def _there(result: Places, mask: Array | None) -> Places:
-    """The places that are there, by a mask and by their weight."""
-    kept = np.ones(result.uncertainty.shape, bool)
-    if mask is not None and mask.size == kept.size:
+def _kept(size: int, mask: Array | None, weight: Array | None) -> Array:
+    """Which places are there, by a mask and by their weight."""
+    kept = np.ones(size, bool)
+    if mask is not None and mask.size == size:
         kept &= mask.ravel()
-    if result.weight is not None:
-        kept &= result.weight != 0
-    return result if kept.all() else some_places(result, kept)
+    if weight is not None:
+        kept &= weight != 0
+    return kept
 
 
 def some_places(result: Places, kept: Array) -> Places:

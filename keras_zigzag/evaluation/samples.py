@@ -6,9 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from keras_zigzag.evaluation.places import Places, flat_scores
+from keras_zigzag.evaluation.places import (
+    Places,
+    flat_scores,
+    weights_of_places,
+)
 from keras_zigzag.metrics.decisions import most_probable, yes_or_no
-from keras_zigzag.metrics.inputs import Array, NanPolicy, as_weight
+from keras_zigzag.metrics.inputs import (
+    Array,
+    NanPolicy,
+    as_errors,
+    as_weight,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +33,10 @@ class OodScores:
 
 
 def ood_scores(
-    uncertainty: Any, mask: Array | None = None, name: str = "uncertainty"
+    uncertainty: Any,
+    mask: Array | None = None,
+    name: str = "uncertainty",
+    weight: Any = None,
 ) -> OodScores:
     """Those of the places that are there.
 
@@ -33,12 +45,27 @@ def ood_scores(
         mask: Booleans, where there is a place, or `None`. A sample with one
             uncertainty is there as a whole.
         name: String. What the errors call the uncertainty.
+        weight: Array with one number per sample or place, or `None`. Where it
+            is 0 is no place.
     """
     score, sample = flat_scores(uncertainty, name=name)
     num_samples = int(sample[-1]) + 1
+    kept = np.ones(score.shape, bool)
     if mask is not None and mask.size == score.size:
-        score, sample = score[mask.ravel()], sample[mask.ravel()]
-    return OodScores(score, sample, num_samples)
+        kept &= mask.ravel()
+    if weight is not None:
+        kept &= _has_weight(weight, np.shape(uncertainty))
+    return OodScores(score[kept], sample[kept], num_samples)
+
+
+def _has_weight(weight: Any, shape: tuple[int, ...]) -> Array:
+    """Where a weight, of places or of their samples, is not 0."""
+    weight = as_errors(weight, "sample_weight")
+    if weight.ndim > len(shape) and weight.shape[: len(shape)] == shape:
+        # One uncertainty for all places of a sample.
+        weight = weight.reshape(*shape, -1).max(axis=-1)
+    known = weights_of_places(weight, shape)
+    return np.asarray(known) != 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -271,12 +271,23 @@ class JointPrior(Prior):
 
     def _loss_per_output(self, loss: Any) -> list[Any]:
         if isinstance(loss, dict):
+            self._check_names_of_losses(loss)
             return [loss.get(name) for name in self._names()]
         if isinstance(loss, (list, tuple)) and len(loss) == len(self.priors):
             return list(loss)
         # Keras takes one for all, and says what it does not take.
         is_one = not isinstance(loss, (list, tuple))
         return [loss if is_one else None] * len(self.priors)
+
+    def _check_names_of_losses(self, loss: dict[str, Any]) -> None:
+        """Raises a `ValueError` for a loss of no output."""
+        names = self._names()
+        unknown = sorted(set(loss) - set(names))
+        if names and unknown:
+            raise ValueError(
+                "Losses are given by the names of the outputs. Expected some "
+                f"of {names}. Received: a loss for {unknown}."
+            )
 
     def _mapped(self, function: Callable, prediction: Any) -> Any:
         if isinstance(self.priors, dict):

@@ -123,3 +123,21 @@ def test_no_step_along_inputs_that_do_not_matter(way):
     moved = [keras.ops.convert_to_numpy(one) for one in batch.inputs.members[0]]
     np.testing.assert_array_equal(moved[1][24:], x[1])
     assert not np.allclose(moved[0][24:], x[0])
+
+
+@pytest.mark.backend("tensorflow")
+def test_regularisers_on_several_replicas():
+    """Keras divides them by the number of replicas."""
+    import tensorflow as tf
+
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    x, y = toys.features(), toys.values()
+    with strategy.scope():
+        dense = layers.Dense(1, kernel_regularizer=keras.regularizers.L2(1.0))
+        base = keras.Sequential([keras.Input((4,)), dense])
+        model = DeepEnsemble.from_models([base] * 3, "regression")
+        model.compile("sgd", "mse")
+    error = np.mean((base.predict(x, verbose=0) - y) ** 2)
+    penalty = np.sum(keras.ops.convert_to_numpy(dense.kernel) ** 2)
+    found = model.evaluate(x, y, verbose=0)
+    assert found == pytest.approx(error + penalty, rel=1e-4)
