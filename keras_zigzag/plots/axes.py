@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_zigzag.metrics.inputs import Array
 from keras_zigzag.plots.palette import (
     LINES,
     MISSING,
@@ -103,6 +104,25 @@ def draw_reference(
     )
 
 
+def data_in_view(ax: "Axes") -> tuple[Array, Array]:
+    """What the axes show so far: the ends of its range in x, and in y.
+
+    Returns:
+        Two arrays of shape `(2,)`, or `(0,)` where there is no data.
+    """
+    box = ax.dataLim
+    return _overlap(box.intervalx, ax.get_xlim()), _overlap(
+        box.intervaly, ax.get_ylim()
+    )
+
+
+def limits(*values: Any) -> tuple[float, float]:
+    """The lowest and the highest of all finite values in the arrays."""
+    together = np.concatenate([np.ravel(one) for one in values])
+    finite = together[np.isfinite(together)]
+    return float(finite.min()), float(finite.max())
+
+
 def show_unit_square(ax: "Axes") -> None:
     """Limits from 0 to 1, with room for a line on the edge."""
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
@@ -175,6 +195,11 @@ def add_color_bar(ax: "Axes", mappable: Any, label: str) -> None:
 def add_note(ax: "Axes", text: str) -> None:
     """Words about what is not in the picture, above it on the right."""
     ax.set_title(text, loc="right", fontsize=small(ax), color=REFERENCE)
+
+
+def _overlap(data: Array, view: tuple[float, float]) -> Array:
+    low, high = max(data[0], min(view)), min(data[1], max(view))
+    return np.array([low, high] if low <= high else [])
 
 
 def _num_columns(ax: "Axes", labels: list[str], size: float) -> int:

@@ -3,7 +3,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_zigzag.metrics.inputs import Array, as_finite, as_numbers, flat
-from keras_zigzag.plots.axes import LINE, add_legend, add_note, axes_for
+from keras_zigzag.plots.axes import (
+    LINE,
+    add_legend,
+    add_note,
+    axes_for,
+    data_in_view,
+    limits,
+)
 from keras_zigzag.plots.inputs import (
     check_any_finite,
     finite_samples,
@@ -79,6 +86,7 @@ def band(
         known, num_bad = _points(points)
 
     ax = axes_for(ax)
+    seen, _ = data_in_view(ax)
     if known is not None:
         _draw_points(ax, x, *known)
     if score is not None:
@@ -97,7 +105,8 @@ def band(
     if truth is not None:
         label = with_left_out("truth", truth)
         ax.plot(x[order], truth[order], "--", color=BLACK, label=label, **LINE)
-    ax.set(xlim=(x.min(), x.max()), xlabel="$x$", ylabel="$y$")
+    inputs: Any = () if known is None else known[0]
+    ax.set(xlim=limits(x, inputs, seen), xlabel="$x$", ylabel="$y$")
     if num_bad and known is not None:
         add_note(ax, left_out(num_bad, num_bad + len(known[0])))
     add_legend(ax)

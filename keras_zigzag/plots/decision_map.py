@@ -8,6 +8,8 @@ from keras_zigzag.plots.axes import (
     add_color_bar,
     add_note,
     axes_for,
+    data_in_view,
+    limits,
     uncertainty_map,
 )
 from keras_zigzag.plots.inputs import (
@@ -84,6 +86,7 @@ def decision_map(
         check_length("labels", len(labels), "points", len(points))
 
     ax = axes_for(ax)
+    seen = data_in_view(ax)
     mesh = ax.pcolormesh(
         x,
         y,
@@ -96,7 +99,10 @@ def decision_map(
         _draw_boundaries(ax, x, y, classes)
     if points is not None:
         _draw_points(ax, points, labels)
-    ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), aspect="equal")
+    at = np.zeros((0, 2)) if points is None else points
+    ax.set_xlim(limits(x, at[:, 0], seen[0]))
+    ax.set_ylim(limits(y, at[:, 1], seen[1]))
+    ax.set_aspect("equal")
     ax.set(xlabel="$x_1$", ylabel="$x_2$")
     add_color_bar(ax, mesh, "uncertainty")
     num_bad = int(np.count_nonzero(~is_finite))

@@ -3,6 +3,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_zigzag import metrics
+from keras_zigzag.metrics.inputs import as_weight, where_there
 from keras_zigzag.plots.axes import LINE, add_legend, add_note, axes_for
 from keras_zigzag.plots.inputs import finite_samples, left_out
 from keras_zigzag.plots.palette import BLUE, VERMILLION
@@ -46,9 +47,12 @@ def error_against_uncertainty(
     >>> ax.lines[0].get_label()
     'linear fit, r = 0.866'
     """
+    weights, absolute_error, uncertainty = where_there(
+        as_weight(sample_weight), absolute_error, uncertainty
+    )
     given = {"absolute_error": absolute_error, "uncertainty": uncertainty}
-    if sample_weight is not None:
-        given["sample_weight"] = sample_weight
+    if weights is not None:
+        given["sample_weight"] = weights
     (error, score, *weight), num_bad = finite_samples(**given)
     r = metrics.pearson(error, score, *weight)
     # The fit squares what it multiplies the residuals with.

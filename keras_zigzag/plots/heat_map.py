@@ -4,11 +4,13 @@ import numpy as np
 
 from keras_zigzag.metrics.decisions import most_probable
 from keras_zigzag.metrics.inputs import Array, as_numbers
+from keras_zigzag.number_checks import is_integer
 from keras_zigzag.plots.axes import (
     WIDTH,
     add_color_bar,
     add_note,
     axes_for,
+    limits,
     small,
     uncertainty_map,
 )
@@ -30,6 +32,7 @@ def heat_map(
     prediction: Any,
     uncertainty: Any,
     truth: Any = None,
+    ignore_class: int | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Shows an image, what was predicted for its pixels, and how uncertain.
@@ -47,6 +50,10 @@ def heat_map(
         uncertainty: Array of shape `(height, width)`.
         truth: Array of shape `(height, width)`, or `(height, width, 1)`, the
             targets, for a panel before the prediction. Defaults to `None`.
+            Labels that stand for no class are grey: those below 0, and where
+            `prediction` has an axis of classes, those that it does not have.
+        ignore_class: Integer, or `None`. A label in `truth` that stands for no
+            class either, such as 255. Defaults to `None`.
         ax: Matplotlib axes. Defaults to `None`: new ones, in a figure of
             their own.
 
@@ -63,6 +70,11 @@ def heat_map(
     >>> len(ax.images)
     3
     """
+    if not (ignore_class is None or is_integer(ignore_class)):
+        raise ValueError(
+            "`ignore_class` must be an integer, the label that stands for no "
+            f"class, or None. Received: ignore_class={ignore_class!r}"
+        )
     image = as_images(np.asarray(image)[np.newaxis], "image")[0]
     shape = image.shape[:2]
     maps, kinds = {}, []
@@ -79,6 +91,8 @@ def heat_map(
         check_any_finite(some, name)
     num_bad = int(np.count_nonzero(~np.all(list(is_finite.values()), axis=0)))
     del maps["uncertainty"]
+    num_classes = _num_classes(prediction) if all(kinds) else None
+    maps = _masked(maps, num_classes, ignore_class)
 
     num_panels = len(maps) + 2
     aspect = shape[0] / shape[1]
@@ -87,10 +101,6 @@ def heat_map(
     _draw(ax, 0, "image", image, aspect, cmap="gray", vmin=0.0, vmax=1.0)
     options = _options(list(maps.values()), all(kinds))
     for panel, (name, values) in enumerate(maps.items(), start=1):
-        values = np.ma.masked_invalid(values)
-        if all(kinds):
-            # A label that stands for no class.
-            values = np.ma.masked_less(values, 0)
         _draw(ax, panel, name, values, aspect, **options)
     shown = _draw(
         ax,
@@ -145,6 +155,33 @@ def _map(values: Any, shape: tuple[int, ...], name: str) -> tuple[Array, bool]:
     return values, is_class
 
 
+def _num_classes(prediction: Any) -> float:
+    """Infinity if the prediction has no axis of classes."""
+    shape = np.shape(prediction)
+    return shape[-1] if len(shape) == 3 and shape[-1] > 1 else np.inf
+
+
+def _masked(
+    maps: dict[str, Array], num_classes: float | None, ignore_class: int | None
+) -> dict[str, Any]:
+    """The maps without what is grey: not finite, or a label of no class.
+
+    Args:
+        maps: Dictionary from names to arrays of one shape.
+        num_classes: Integer or infinity, `None` if they hold no classes.
+        ignore_class: Integer, or `None`.
+    """
+    masked = {name: np.ma.masked_invalid(one) for name, one in maps.items()}
+    if num_classes is not None:
+        masked = {
+            name: np.ma.masked_outside(one, 0, num_classes - 1)
+            for name, one in masked.items()
+        }
+    if "truth" in masked and ignore_class is not None:
+        masked["truth"] = np.ma.masked_equal(masked["truth"], ignore_class)
+    return masked
+
+
 def _check_shape(values: Array, shape: tuple[int, ...], name: str) -> None:
     if values.shape != shape:
         raise ValueError(
@@ -153,11 +190,11 @@ def _check_shape(values: Array, shape: tuple[int, ...], name: str) -> None:
         )
 
 
-def _options(maps: list[Array], are_classes: bool) -> dict[str, Any]:
+def _options(maps: list[Any], are_classes: bool) -> dict[str, Any]:
     """The same colours for the same class or value in all maps."""
-    finite = [values[np.isfinite(values)] for values in maps]
-    low = min(float(values.min()) for values in finite)
-    high = max(float(values.max()) for values in finite)
+    shown = np.concatenate([values.compressed() for values in maps])
+    # There may be no label that stands for a class.
+    low, high = limits(shown) if shown.size else (0.0, 0.0)
     if not are_classes:
         return {"cmap": uncertainty_map("viridis"), "vmin": low, "vmax": high}
     from matplotlib.colors import ListedColormap

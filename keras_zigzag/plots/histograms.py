@@ -2,8 +2,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_zigzag.metrics.inputs import as_weight, where_there
 from keras_zigzag.number_checks import checked_count
-from keras_zigzag.plots.axes import add_legend, axes_for
+from keras_zigzag.plots.axes import add_legend, axes_for, data_in_view, limits
 from keras_zigzag.plots.inputs import finite_samples, left_out, named
 from keras_zigzag.plots.palette import ID, OOD
 
@@ -56,7 +57,7 @@ def histograms(
     for index, (name, scores) in enumerate(sets):
         given = {name: scores}
         if id_weight is not None and index < num_id:
-            given["id_weight"] = id_weight
+            given = _weighted(name, scores, id_weight)
         (finite, *weight), num_bad = finite_samples(**given)
         total = len(finite) + num_bad
         note = f"; {left_out(num_bad, total)}" if num_bad else ""
@@ -66,6 +67,7 @@ def histograms(
     edges = _edges(np.concatenate(values), checked_count("num_bins", num_bins))
 
     ax = axes_for(ax)
+    seen, _ = data_in_view(ax)
     colors = [ID] * num_id + OOD * len(sets)
     for finite, counts, label, color in zip(
         values, weights, labels, colors, strict=False
@@ -75,9 +77,15 @@ def histograms(
         ax.stairs(share, edges, color=color, **fill)
         ax.stairs(share, edges, color=color, linewidth=1.0, label=label)
     ax.set(xlabel="uncertainty", ylabel="share of samples", yscale=yscale)
-    ax.set_xlim(edges[0], edges[-1])
+    ax.set_xlim(limits(edges, seen))
     add_legend(ax)
     return ax
+
+
+def _weighted(name: str, scores: Any, id_weight: Any) -> dict[str, Any]:
+    """Scores and weights without samples of weight 0, by name."""
+    weight, scores = where_there(as_weight(id_weight, "id_weight"), scores)
+    return {name: scores, "id_weight": weight}
 
 
 def _edges(values: np.ndarray, num_bins: int) -> np.ndarray:

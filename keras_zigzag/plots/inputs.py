@@ -5,7 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from keras_zigzag.metrics.inputs import Array, as_numbers, flat
+from keras_zigzag.metrics.inputs import (
+    Array,
+    as_numbers,
+    as_weight,
+    flat,
+    where_there,
+)
 
 
 def named(values: Any, default: str, what: str) -> dict[str, Any]:
@@ -18,6 +24,25 @@ def named(values: Any, default: str, what: str) -> dict[str, Any]:
             f"Received: {what}={values!r}"
         )
     return {str(name): array for name, array in values.items()}
+
+
+def present(
+    sample_weight: Any, values: Any, scores: Mapping[str, Any]
+) -> tuple[Any, Any, dict[str, Any]]:
+    """The same without samples of weight 0, which are not there.
+
+    Args:
+        sample_weight: Array of one weight per sample, or `None`.
+        values: Array of one value per sample, unchecked.
+        scores: Dictionary from names to such arrays, unchecked.
+
+    Returns:
+        Tuple of the weight, checked, the values and the scores.
+    """
+    weight, values, *kept = where_there(
+        as_weight(sample_weight), values, *scores.values()
+    )
+    return weight, values, dict(zip(scores, kept, strict=True))
 
 
 def finite_samples(**arrays: Any) -> tuple[list[Array], int]:

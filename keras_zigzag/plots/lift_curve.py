@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING, Any
 
 from keras_zigzag import metrics
 from keras_zigzag.metrics.inputs import NanPolicy, as_correct
-from keras_zigzag.plots.inputs import named
+from keras_zigzag.plots.inputs import named, present
 from keras_zigzag.plots.ranked import KEPT, draw_ranked, ranked
 
 if TYPE_CHECKING:
@@ -45,9 +45,10 @@ def lift_curve(
     ['uncertainty, AULC 0.139', 'oracle, AULC 0.250', 'random']
     """
     scores = named(uncertainty, "uncertainty", "uncertainty")
+    weight, correct, scores = present(sample_weight, correct, scores)
     correct = as_correct(correct)
     given: dict[str, Any] = {
-        "sample_weight": sample_weight,
+        "sample_weight": weight,
         "nan_policy": nan_policy,
     }
     drawn = ranked(

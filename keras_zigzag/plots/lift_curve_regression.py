@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING, Any
 from keras_zigzag import metrics
 from keras_zigzag.metrics.inputs import NanPolicy, as_errors
 from keras_zigzag.plots.axes import add_note
-from keras_zigzag.plots.inputs import named
+from keras_zigzag.plots.inputs import named, present
 from keras_zigzag.plots.ranked import KEPT, draw_ranked, ranked
 
 if TYPE_CHECKING:
@@ -48,10 +48,13 @@ def lift_curve_regression(
     'log'
     """
     scores = named(uncertainty, "uncertainty", "uncertainty")
+    weight, absolute_error, scores = present(
+        sample_weight, absolute_error, scores
+    )
     error = as_errors(absolute_error)
     num_zeros = int((error == 0.0).sum())
     given: dict[str, Any] = {
-        "sample_weight": sample_weight,
+        "sample_weight": weight,
         "nan_policy": nan_policy,
     }
     drawn = ranked(

@@ -2,6 +2,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_zigzag.evaluation.tables import number
 from keras_zigzag.plots.axes import (
     LABEL_SIZE,
     TICK_SIZE,
@@ -161,9 +162,13 @@ def _probabilities(report: Any) -> Any:
 
 
 def _table_lines(report: Any) -> list[str]:
-    width = max(map(len, report), default=0)
-    cells = [f"{name:{width}} {value: .4f}" for name, value in report.items()]
-    num_columns = max(1, LINE_LETTERS // (width + 12))
+    texts = {name: number(value) for name, value in report.items()}
+    width = max(map(len, texts), default=0)
+    digits = max(map(len, texts.values()), default=0)
+    cells = [
+        f"{name:{width}}  {text:>{digits}}" for name, text in texts.items()
+    ]
+    num_columns = max(1, LINE_LETTERS // (width + digits + 5))
     num_lines = -(-len(cells) // num_columns)
     # Down the columns, as names that belong together come in a row.
     return ["   ".join(cells[line::num_lines]) for line in range(num_lines)]

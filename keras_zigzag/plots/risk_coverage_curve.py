@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING, Any
 
 from keras_zigzag import metrics
 from keras_zigzag.metrics.inputs import NanPolicy, as_finite
-from keras_zigzag.plots.inputs import named
+from keras_zigzag.plots.inputs import named, present
 from keras_zigzag.plots.ranked import draw_ranked, ranked
 
 if TYPE_CHECKING:
@@ -45,9 +45,10 @@ def risk_coverage_curve(
     ['uncertainty, AURC 0.333', 'oracle, AURC 0.208', 'random']
     """
     scores = named(uncertainty, "uncertainty", "uncertainty")
+    weight, loss, scores = present(sample_weight, loss, scores)
     loss = as_finite(loss, "loss")
     given: dict[str, Any] = {
-        "sample_weight": sample_weight,
+        "sample_weight": weight,
         "nan_policy": nan_policy,
     }
     drawn = ranked(

@@ -10,12 +10,17 @@ from keras_zigzag.plots.axes import LINE, add_legend, axes_for
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Those where 1 is perfect, so that they share an axis.
+# Those where 1 is perfect, so that they share an axis. Of a model with
+# several outputs they are `val_<output>_raulc` and so on.
 DEFAULTS = (
     "val_accuracy",
+    "val_*_accuracy",
     "val_raulc",
+    "val_*_raulc",
     "val_prediction_rejection_ratio",
+    "val_*_prediction_rejection_ratio",
     "val_spearman",
+    "val_*_spearman",
     "val_*_roc_auc",
 )
 
@@ -35,8 +40,8 @@ def training_curves(
         metrics: List of names, with or without `val_`; `*` stands for
             anything, as in `"*_roc_auc"`. Defaults to `None`: the accuracy,
             rAULC, rejection ratio, Spearman's correlation and ROC-AUCs that
-            there are, else everything that starts with `val_`, without what
-            was undefined after some epochs.
+            there are, of each output, else everything that starts with
+            `val_`, without what was undefined after some epochs.
         frequency: Integer. Every how many epochs the callback, or Keras's
             `validation_freq`, has measured. Defaults to `1`.
         ax: Matplotlib axes. Defaults to `None`: new ones, in a figure of

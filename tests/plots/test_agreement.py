@@ -27,6 +27,13 @@ class TestErrorAgainstUncertainty:
         assert labels(ax)[0] == "sample (n = 58)"
         assert ax.get_title(loc="right") == "2 of 60 not finite, left out"
 
+    def test_a_weight_of_zero_is_no_sample(self):
+        ax = plots.error_against_uncertainty(
+            [1.0, 2.0, 3.0, np.nan], [0.1, 0.4, 0.4, 9.0], [1, 1, 1, 0]
+        )
+        assert labels(ax) == ["sample (n = 3)", "linear fit, r = 0.866"]
+        assert ax.get_title(loc="right") == ""
+
     def test_bad_input(self):
         with pytest.raises(ValueError, match="no correlation"):
             plots.error_against_uncertainty(ERROR, np.ones(60))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from keras_zigzag import plots
+from keras_zigzag.plots.axes import axes_for
 from tests.plots.cases import labels, line
 
 X = np.array([-2.0, 0.0, 2.0, 4.0])
@@ -49,6 +50,23 @@ def test_points_and_where_there_are_none(rendered):
         [[-1.0, 0.4], [0.5, 0.1], [2.5, 1.2]],
     )
     assert labels(ax) == ["no training data", "training data", "prediction"]
+
+
+def test_every_point_and_what_was_there_is_in_sight():
+    line = [-1.0, 1.0], [0.0, 1.0]
+    ax = plots.band(*line, points=([-4.0, 0.0, 4.0], [1.0, 2.0, 3.0]))
+    assert ax.get_xlim() == (-4.0, 4.0)
+    plots.band(*line, ax=ax)
+    assert ax.get_xlim() == (-4.0, 4.0)
+    plots.band([2.0, 5.0], line[1], ax=ax)
+    assert ax.get_xlim() == (-4.0, 5.0)
+
+
+def test_a_line_without_ends_is_no_data(rendered):
+    ax = axes_for(None)
+    ax.axhline(0.0)
+    rendered(plots.band([100.0, 200.0], [0.0, 1.0], ax=ax))
+    assert ax.get_xlim() == (100.0, 200.0)
 
 
 def test_says_what_is_left_out(rendered):

@@ -101,6 +101,18 @@ class TestHistograms:
         assert labels(ax)[0] == "ID (n = 2; 2 of 4 not finite, left out)"
         assert self.heights(ax)[0].values.sum() == 1.0
 
+    def test_a_weight_of_zero_is_no_sample(self):
+        scores, weight = [0.1, 0.2, np.nan], [1, 1, 0]
+        ax = plots.histograms(scores, {"near": [0.3]}, id_weight=weight)
+        assert labels(ax) == ["ID (n = 2)", "near (n = 1)"]
+        with pytest.raises(ValueError, match="`id_weight` of shape \\(2,\\)"):
+            plots.histograms(scores, id_weight=[1, 0])
+
+    def test_a_second_call_cuts_nothing_off(self):
+        ax = plots.histograms({"one": [-3.0, 0.5]})
+        plots.histograms({"two": [0.0, 1.0]}, ax=ax)
+        assert ax.get_xlim() == (-3.0, 1.0)
+
     def test_one_and_the_same_value(self, rendered):
         rendered(plots.histograms([0.0, 0.0], [0.0]))
 

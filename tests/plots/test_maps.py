@@ -49,6 +49,19 @@ class TestDecisionMap:
         np.testing.assert_array_equal(second.get_offsets(), points[[1]])
         rendered(ax)
 
+    def test_every_point_and_what_was_there_is_in_sight(self, rendered):
+        points = np.array([[-4.0, 1.0], [0.0, 9.0], [np.nan, 0.0]])
+        ax = plots.decision_map(self.X, self.Y, self.SCORE, points=points)
+        assert ax.get_xlim() == (-4, 3) and ax.get_ylim() == (-2, 9)
+        plots.decision_map(self.X, self.Y, self.SCORE, ax=ax)
+        assert ax.get_xlim() == (-4, 3) and ax.get_ylim() == (-2, 9)
+        rendered(ax)
+
+    def test_a_second_call_keeps_the_limits(self):
+        ax = plots.decision_map(self.X, self.Y, self.SCORE)
+        plots.decision_map(self.X, self.Y, self.SCORE, ax=ax)
+        assert ax.get_xlim() == (-2, 3) and ax.get_ylim() == (-2, 2)
+
     @pytest.mark.parametrize(
         "prediction",
         [
@@ -130,6 +143,39 @@ class TestHeatMap:
         assert label.get_clim() == (-0.5, 1.5)
         note = ax.get_title(loc="right")
         assert note == "grey: 1 of 16 not finite, left out"
+
+    @pytest.mark.parametrize(
+        "prediction, options",
+        [
+            (np.eye(3)[np.ones((4, 4), int)], {}),
+            (np.ones((4, 4), int), {"ignore_class": 255}),
+            (np.ones((4, 4)), {"ignore_class": 255}),
+        ],
+        ids=["probabilities", "classes", "values"],
+    )
+    def test_a_void_label_is_no_class(self, prediction, options, rendered):
+        truth = np.ones((4, 4), "uint8")
+        truth[1, 1] = 255
+        maps = np.zeros((4, 4)), prediction, np.ones((4, 4)), truth
+        ax = rendered(plots.heat_map(*maps, **options))
+        _, label, answer, _ = ax.images
+        assert label.get_array().mask.sum() == 1
+        assert label.get_array().mask[1, 1]
+        assert not answer.get_array().mask.any()
+        assert label.get_clim()[1] <= 1.5
+        assert ax.get_title(loc="right") == ""
+
+    def test_no_label_of_a_class(self, rendered):
+        void = np.full((4, 4), -1)
+        maps = np.zeros((4, 4)), void, np.ones((4, 4)), void
+        for image in rendered(plots.heat_map(*maps)).images[1:3]:
+            assert image.get_array().mask.all()
+
+    def test_ignore_class_is_an_integer(self):
+        with pytest.raises(ValueError, match="ignore_class=0.5"):
+            plots.heat_map(
+                self.IMAGE, self.CLASSES, self.IMAGE, ignore_class=0.5
+            )
 
     def test_values_of_a_regression(self, rendered):
         ax = plots.heat_map(

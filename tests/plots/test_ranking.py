@@ -6,6 +6,32 @@ from tests.plots.cases import CORRECT, ERROR, ID, labels, line
 
 WEIGHT = np.tile([1.0, 2.0], 30)
 
+ABSENT = [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "plot, happened, area",
+    [
+        (plots.lift_curve, [1.0, 1.0, 0.0, np.nan], metrics.aulc),
+        (plots.risk_coverage_curve, [0.0, 1.0, 2.0, np.nan], metrics.aurc),
+        (
+            plots.lift_curve_regression,
+            [1.0, 3.0, 2.0, 0.0],
+            metrics.aulc_regression,
+        ),
+    ],
+    ids=lambda one: getattr(one, "__name__", None),
+)
+def test_a_weight_of_zero_is_no_sample(plot, happened, area):
+    score = np.array([0.1, 0.2, 0.4, np.nan])
+    ax = plot(happened, {"one": score, "two": -score}, sample_weight=ABSENT)
+    first, second, oracle, _ = labels(ax)
+    for label, scores in ((first, score), (second, -score)):
+        exact = area(happened, scores, ABSENT)
+        assert float(label.split()[-1]) == pytest.approx(exact, abs=5e-4)
+    assert oracle.startswith("oracle")
+    assert ax.get_title(loc="right") == ""
+
 
 class TestLiftCurve:
     @pytest.mark.parametrize("weight", [None, WEIGHT])

@@ -40,7 +40,7 @@ def test_classification(tmp_path):
         "Precision–recall",
     ]
     assert "ZigZag: classification, 60 samples" in text(figure)
-    assert "near_roc_auc  0.8000" in text(figure)
+    assert "near_roc_auc  0.800" in text(figure)
     assert "Not drawn" not in text(figure)
     figure.savefig(tmp_path / "page.png")
     assert figure.get_tightbbox().x1 <= 6.9
@@ -53,6 +53,16 @@ def test_regression():
         "Cumulative calibration",
     ]
     assert "Not drawn" not in text(figure)
+
+
+def test_the_table_shows_small_numbers_in_columns():
+    report = Report()
+    report.update(aurc=2.5e-05, mae=-1234.5)
+    table = plots.report(report).axes[0].texts[1].get_text()
+    assert table == (
+        "raulc             0.900   near_roc_auc      0.800   "
+        "aurc            2.5e-05   mae           -1234.500"
+    )
 
 
 def test_without_ood():

@@ -40,6 +40,24 @@ def test_others_where_there_is_none_of_the_callback():
     np.testing.assert_array_equal(line(ax, "loss"), [[1], [2.0]])
 
 
+def test_several_outputs():
+    history = {
+        "val_kind_accuracy": [0.3, 0.4],
+        "val_kind_raulc": [0.1, 0.2],
+        "val_kind_svhn_roc_auc": [0.5, 0.6],
+        "val_size_mae": [900.0, 800.0],
+        "val_size_prediction_rejection_ratio": [0.2, 0.3],
+        "val_size_spearman": [0.7, 0.8],
+    }
+    assert labels(plots.training_curves(history)) == [
+        "kind accuracy",
+        "kind raulc",
+        "size prediction rejection ratio",
+        "size spearman",
+        "kind svhn roc auc",
+    ]
+
+
 def test_nan_leaves_a_gap_and_is_counted(rendered):
     ax = rendered(
         plots.training_curves({"val_raulc": [0.1, np.nan, 0.3, np.nan]})

@@ -77,6 +77,13 @@ def test_constant_score_is_a_random_order(case):
     assert DETECTION.streamed([1, 0], [2, 2]).result()["roc_auc"] == 0.5
 
 
+@pytest.mark.parametrize("weight", [None, [1.0], [0.5]])
+def test_a_single_sample_has_one_order(weight):
+    metric = RISK.streamed([0.3], [0.1], weight)
+    assert metric.result() == pytest.approx({"aurc": 0.3, "excess_aurc": 0.0})
+    assert metric.error_bound() == {"aurc": 0.0, "excess_aurc": 0.0}
+
+
 @ALL
 def test_bound_falls_with_the_number_of_bins(case):
     arrays = cases.samples(case, size=2000)

@@ -224,6 +224,23 @@ def test_values_and_weights_that_are_not_valid(case, bad):
 
 
 @ALL
+@pytest.mark.parametrize("nan_policy", ["raise", "worst"])
+@pytest.mark.parametrize("options", [{}, FEW_BINS])
+def test_a_weight_of_zero_is_no_sample(case, nan_policy, options):
+    happened, score = cases.samples(case)
+    weight = (np.arange(200) % 3 > 0).astype("float32")
+    kept = weight > 0
+    options = {**options, "nan_policy": nan_policy}
+    expected = case.streamed(happened[kept], score[kept], **options)
+    arrays = *(np.where(kept, a, np.nan) for a in (happened, score)), weight
+    for as_kind in (np.asarray, ops.convert_to_tensor):
+        given = (as_kind(array.astype("float32")) for array in arrays)
+        metric = case.streamed(*given, **options)
+        assert metric.result() == expected.result()
+        assert metric.error_bound() == expected.error_bound()
+
+
+@ALL
 @pytest.mark.parametrize("tensor", [np.asarray, ops.convert_to_tensor])
 def test_shapes_must_agree(case, tensor):
     ones = tensor(np.ones(2, dtype="float32"))

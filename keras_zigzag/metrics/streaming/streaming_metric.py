@@ -74,10 +74,14 @@ class StreamingMetric(keras.metrics.Metric):
         counts, whatever the order of the samples within each bin.
         """
         ranking = self._ranking()
+        results = self._results(ranking)
+        if ranking.num_samples.sum() == 1:
+            # One sample has one order only.
+            return dict.fromkeys(results, 0.0)
         ranges = self._ranges(ranking)
         return {
             name: max(abs(end - value) for end in ranges[name])
-            for name, value in self._results(ranking).items()
+            for name, value in results.items()
         }
 
     def merge_state(self, metrics: Iterable["StreamingMetric"]) -> None:
@@ -139,16 +143,24 @@ class StreamingMetric(keras.metrics.Metric):
             self._checked,
             self.nan_policy,
         )
+        # A weight of 0 is no sample, whatever stands in its place.
+        is_there = weight != 0.0
+        is_refused = ops.logical_and(
+            ops.isnan(score), self.nan_policy == "raise"
+        )
         invalid = [
-            ops.logical_not(self._is_valid(happened)),
-            ops.logical_and(ops.isnan(score), self.nan_policy == "raise"),
+            ops.logical_and(
+                is_there, ops.logical_not(self._is_valid(happened))
+            ),
+            ops.logical_and(is_there, is_refused),
             ops.logical_not(ops.logical_and(weight >= 0.0, weight < np.inf)),
         ]
         self.num_invalid.assign_add(
             ops.stack([ops.sum(ops.cast(each, "float32")) for each in invalid])
         )
-        # They make the result an error; the sums they leave alone.
-        is_left_out = ops.any(ops.stack(invalid), axis=0)
+        # The others make the result an error; the sums they leave alone.
+        is_absent = ops.logical_not(is_there)
+        is_left_out = ops.any(ops.stack([is_absent, *invalid]), axis=0)
         self._count(
             ops.where(is_left_out, 0.0, happened),
             score,

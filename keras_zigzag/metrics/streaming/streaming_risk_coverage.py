@@ -56,7 +56,8 @@ class StreamingRiskCoverage(StreamingMetric):
     backends, on the GPU where they are. `result()` and `error_bound()` run in
     float64 with NumPy, outside of compiled functions. A value that is not
     valid, such as a NaN score, is refused in an array and makes `result()`
-    raise where it was in a tensor.
+    raise where it was in a tensor. What has a weight of 0 is no sample, and
+    may be NaN.
 
     Args:
         num_bins: Integer, a power of two from 2**10 to 2**24; any number with
