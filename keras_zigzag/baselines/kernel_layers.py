@@ -1,4 +1,8 @@
-"""Layers with a kernel, whether they learn or are frozen."""
+"""Layers with a kernel, whether they learn or are frozen.
+
+An `Embedding` is none: what it reads are no features but numbers of words,
+which must stay as they are.
+"""
 
 from typing import Any
 
@@ -33,5 +37,6 @@ def _has_kernel(layer: Any) -> bool:
     return any(
         len(weight.shape) > 1
         for one in sublayers(layer)
+        if not isinstance(one, keras.layers.Embedding)
         for weight in one._trainable_variables
     )

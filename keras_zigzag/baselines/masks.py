@@ -104,7 +104,10 @@ class FeatureMasks(keras.layers.Layer):
         num_masks: Integer.
         scale: Float in `[1, 6]`. See `generate_masks`.
         seed: Integer.
-        axis: Integer. Axis of the features. Defaults to `-1`.
+        axis: Integer. Axis of the features. Defaults to `None`: the one on
+            which Keras has the channels of maps, of which an input has four
+            axes or more, and else the last. It is settled when the layer is
+            built.
         **kwargs: Arguments of `keras.layers.Layer`.
 
     Reference: [Durasov et al., 2021](https://arxiv.org/abs/2012.08334).
@@ -115,17 +118,19 @@ class FeatureMasks(keras.layers.Layer):
         num_masks: int,
         scale: float,
         seed: int,
-        axis: int = -1,
+        axis: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.num_masks = num_masks
         self.scale = scale
         self.seed = seed
-        self.axis = axis
+        self.axis: Any = axis
         self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:
+        if self.axis is None:
+            self.axis = _channel_axis(len(input_shape))
         num_features = input_shape[self.axis]
         if num_features is None:
             raise ValueError(
@@ -169,6 +174,11 @@ class FeatureMasks(keras.layers.Layer):
         return config
 
 
+def _channel_axis(rank: int) -> int:
+    is_first = keras.config.image_data_format() == "channels_first"
+    return 1 if rank > 3 and is_first else -1
+
+
 class Masks(Placing):
     """Puts masks into a copy of a network.
 
@@ -194,11 +204,13 @@ class Masks(Placing):
         self.seeds = np.random.default_rng(seed)
 
     def placed(self, layer: Any, in_place: bool, name: str) -> FeatureMasks:
+        # Plain dropout does not say where the channels of its input are.
+        is_open = in_place and not hasattr(layer, "data_format")
         return FeatureMasks(
             self.num_samples,
             float(self.scale),
             int(self.seeds.integers(2**31)),
-            feature_axis(layer),
+            None if is_open else feature_axis(layer),
             dtype=layer.dtype_policy,
             name=name,
         )

@@ -6,7 +6,7 @@ from keras_zigzag.baselines.answers import Answers
 from keras_zigzag.baselines.bases import check_graph
 from keras_zigzag.baselines.masks import MAX_SCALE, Masks
 from keras_zigzag.baselines.mixtures import Mixture
-from keras_zigzag.baselines.placing import has_dropout
+from keras_zigzag.baselines.placing import layers_to_sample
 from keras_zigzag.baselines.sampled_model import SampledModel
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.number_checks import (
@@ -102,7 +102,8 @@ class Masksembles(SampledModel):
                 kernel masks are put; dropout of the base model stays as it
                 is. Defaults to `None`: masks take the place of its `Dropout`
                 and `SpatialDropout` layers, or if it has none, are put in
-                front of the last layer with a kernel.
+                front of as few layers as it takes to reach all outputs, which
+                mostly is one.
             score: See the class. Defaults to `None`.
             seed: Integer. Seed of the masks. Defaults to `None`: a random
                 one. Whichever it was, the masks are saved with the model.
@@ -113,7 +114,8 @@ class Masksembles(SampledModel):
 
         Raises:
             ValueError: If the model cannot be copied or has too few layers
-                or features, or a number is out of its range.
+                or features, a number is out of its range, or `layers` is not
+                given and no mask would be on the way to an output.
 
         Example:
 
@@ -126,11 +128,8 @@ class Masksembles(SampledModel):
         """
         check_graph(base)
         num_masks = checked_count("num_masks", num_masks)
-        if layers is not None:
-            layers = checked_count("layers", layers)
+        layers = layers_to_sample(base, layers)
         scale = _checked_scale(scale, base, task, score)
-        if layers is None and not has_dropout(base):
-            layers = 1
         seed = seed_or_random(seed)
         network = Masks(base, num_masks, scale, layers, seed).into(
             base, "masks"

@@ -3,7 +3,7 @@ from typing import Any
 import keras
 
 from keras_zigzag.baselines.bases import check_graph
-from keras_zigzag.baselines.placing import has_dropout
+from keras_zigzag.baselines.placing import layers_to_sample
 from keras_zigzag.baselines.sampled_model import SampledModel
 from keras_zigzag.baselines.sampling import Sampling
 from keras_zigzag.number_checks import (
@@ -87,7 +87,8 @@ class MCDropout(SampledModel):
             num_samples: Integer. Number of passes. Defaults to `5`.
             layers: Integer. In front of how many of the last layers with a
                 kernel dropout is put. Defaults to `None`: of none if the
-                model has dropout of its own, else of the last one.
+                model has dropout of its own, else of as few as it takes to
+                reach all outputs, which mostly is one.
             rate: Float in `(0, 1)`. Rate of the dropout that is put in.
                 Defaults to `0.2`.
             score: See the class. Defaults to `None`.
@@ -100,7 +101,8 @@ class MCDropout(SampledModel):
 
         Raises:
             ValueError: If the model cannot be copied or has too few layers,
-                or a number is out of its range.
+                a number is out of its range, or `layers` is not given and
+                nothing would be random on the way to an output.
 
         Example:
 
@@ -113,13 +115,10 @@ class MCDropout(SampledModel):
         """
         check_graph(base)
         num_samples = checked_count("num_samples", num_samples)
-        if layers is not None:
-            layers = checked_count("layers", layers)
+        layers = layers_to_sample(base, layers)
         rate = checked_rate(
             rate, "at 0 all passes are equal, at 1 nothing is left"
         )
-        if layers is None and not has_dropout(base):
-            layers = 1
         seed = seed_or_random(seed)
         network = Sampling(base, num_samples, layers, rate, seed).into(
             base, "dropout"

@@ -188,7 +188,8 @@ class OrthonormalCertificates(NetworkModel):
     ) -> None:
         """Trains the certificates on what the network was trained on.
 
-        The features of all of them are held in memory.
+        The features of all of them are held in memory. Samples of which no
+        place is there, such as empty sequences, are left out.
 
         Args:
             x: Inputs, or a data set. It is gone through once.
@@ -208,10 +209,14 @@ class OrthonormalCertificates(NetworkModel):
         ... )
         >>> model.fit_certificates(x_train)
         """
-        found = [
-            np.asarray(outputs_on(self._scored, inputs)[-1], "float32")
-            for inputs, _, _ in batches(x, batch_size=batch_size, steps=steps)
-        ]
+        found = _with_places(
+            [
+                np.asarray(outputs_on(self._scored, inputs)[-1], "float32")
+                for inputs, _, _ in batches(
+                    x, batch_size=batch_size, steps=steps
+                )
+            ]
+        )
         mean, variance, count = moments(found)
         # The same for all features, so that directions stay what they are.
         scale = np.sqrt(variance.mean()) or 1.0
@@ -266,6 +271,18 @@ class OrthonormalCertificates(NetworkModel):
             options.get("steps_per_epoch"),
         )
         return history
+
+
+def _with_places(found: list[np.ndarray]) -> list[np.ndarray]:
+    """The features without those of samples of which no place is there.
+
+    Args:
+        found: Arrays of shape `(num_samples, num_features)`, of inputs that
+            are finite.
+    """
+    some = [rows[~np.isnan(rows).all(axis=-1)] for rows in found]
+    # Where nothing is left, the network may have diverged.
+    return some if any(map(len, some)) else found
 
 
 def _check_kind(kind: Any) -> None:

@@ -1,12 +1,25 @@
 """Layers put in front of others, or in the place of dropout."""
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
 
-from keras_zigzag.baselines.kernel_layers import last_kernel_layers
+from keras_zigzag.baselines.kernel_layers import (
+    kernel_layers,
+    last_kernel_layers,
+)
+from keras_zigzag.baselines.propagation import (
+    num_to_reach_all,
+    reached_outputs,
+)
 from keras_zigzag.baselines.tiling import Tiling
-from keras_zigzag.graphs import is_graph_model
+from keras_zigzag.graphs import (
+    functional_view,
+    is_graph_model,
+    names_of_outputs,
+)
+from keras_zigzag.number_checks import checked_count
 from keras_zigzag.rewriting import put_before
 
 DROPOUTS = (
@@ -19,6 +32,9 @@ DROPOUTS = (
 
 class Placing(Tiling):
     """Puts layers that differ between the samples into a copy; abstract.
+
+    Each fits one place: a layer that is called several times gets one for
+    each of its calls.
 
     Args:
         base: Functional or Sequential model. It is not changed.
@@ -77,21 +93,72 @@ class Placing(Tiling):
         return self.placed(layer, True, layer.name)
 
     def sampled(self, layer: Any, copy: Any, args: tuple, kwargs: dict) -> Any:
-        def make() -> Any:
-            self.count += 1
-            kind = type(self).__name__.lower()
-            name = f"{layer.name}_{kind}_{self.count}"
-            return self.placed(layer, False, name)
-
-        if self._is_target(layer):
-            args, kwargs = put_before(layer, (args, kwargs), make)
+        if self._is_replaced(layer):
+            # The first one was built for its place, in an earlier call.
+            copy = self._another(layer, True) if copy.built else copy
+        elif self._is_target(layer):
+            args, kwargs = put_before(
+                layer, (args, kwargs), lambda: self._another(layer, False)
+            )
         return copy(*args, **kwargs)
+
+    def _another(self, layer: Any, in_place: bool) -> Any:
+        """A new layer that cannot have the name of the base model's."""
+        self.count += 1
+        kind = type(self).__name__.lower()
+        name = f"{layer.name}_{kind}_{self.count}"
+        return self.placed(layer, in_place, name)
 
     def _is_replaced(self, layer: Any) -> bool:
         return self.in_place and is_dropout(layer)
 
     def _is_target(self, layer: Any) -> bool:
         return any(layer is target for target in self.targets)
+
+
+def layers_to_sample(base: keras.Model, layers: Any) -> int | None:
+    """How many of the last layers with a kernel get one in front.
+
+    Args:
+        base: Functional or Sequential model.
+        layers: Integer as the user gave it, or `None` for as few as it takes
+            to reach all outputs.
+
+    Returns:
+        Integer, or `None` where the model's own dropout reaches all outputs.
+
+    Raises:
+        ValueError: If it is no number of layers, or none was given and an
+            output would not be reached.
+    """
+    if layers is not None:
+        return checked_count("layers", layers)
+    if has_dropout(base):
+        _check_reached(base, is_dropout)
+        return None
+    found = kernel_layers(base)
+    count = num_to_reach_all(base, found)
+    if count is not None:
+        return count
+    if found:
+        _check_reached(base, found.__contains__)
+    # That there is none is found out where they are chosen.
+    return 1
+
+
+def _check_reached(base: keras.Model, is_source: Callable) -> None:
+    names = names_of_outputs(functional_view(base))
+    reached = reached_outputs(base, is_source)
+    left = [name for name, one in zip(names, reached, strict=True) if not one]
+    if left:
+        raise ValueError(
+            "Without `layers=`, the base model's dropout must be on the way "
+            "to each output or, if it has none, a layer with a kernel: "
+            "otherwise all samples are equal there, and the uncertainty is "
+            f"always 0. Received: layers=None, and the outputs {left} that "
+            "nothing random leads to. Give `layers=` a number of the last "
+            "layers with a kernel, so many that each output has one."
+        )
 
 
 def is_dropout(layer: Any) -> bool:

@@ -146,6 +146,23 @@ def reached_outputs(
     return [output is behind for output in keras.tree.flatten(outputs)]
 
 
+def num_to_reach_all(network: keras.Model, layers: list[Any]) -> int | None:
+    """How many of the last of some layers reach all outputs of a network.
+
+    Args:
+        network: Functional or Sequential model.
+        layers: List of layers, from first to last.
+
+    Returns:
+        Integer, or `None` if not even all of them do.
+    """
+    for count in range(1, len(layers) + 1):
+        last = layers[len(layers) - count :]
+        if all(reached_outputs(network, last.__contains__)):
+            return count
+    return None
+
+
 def first_argument(args: tuple, kwargs: dict) -> Any:
     return args[0] if args else next(iter(kwargs.values()))
 

@@ -17,7 +17,7 @@ from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.baselines.propagation import (
     Noisy,
     Propagation,
-    reached_outputs,
+    num_to_reach_all,
 )
 from keras_zigzag.graphs import functional_view
 from keras_zigzag.number_checks import checked_count, checked_rate
@@ -206,10 +206,9 @@ class VariancePropagation(NetworkModel):
 
 def _enough_layers(base: keras.Model) -> int:
     """How many of the last layers with a kernel reach all outputs."""
-    found = kernel_layers(base)
-    for count in range(1, len(found) + 1):
-        if all(reached_outputs(base, found[len(found) - count :].__contains__)):
-            return count
+    count = num_to_reach_all(base, kernel_layers(base))
+    if count is not None:
+        return count
     raise ValueError(
         "There is no layer with a kernel that dropout could be put in front "
         "of on the way to each output, and no layer of noise. "

@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 
 from keras_zigzag.baselines import Masksembles
-from keras_zigzag.baselines.masks import FeatureMasks, generate_masks
+from keras_zigzag.baselines.masks import (
+    FeatureMasks,
+    Masks,
+    generate_masks,
+)
 from tests.baselines import toys
 from tests.helpers import assert_config_round_trip
 
@@ -135,6 +139,42 @@ def test_channels_first():
     base = conv_base(channels_first=True)
     model = Masksembles.from_model(base, "classification", 3, layers=2)
     assert masks_of(model.network)[0].shape == (3, 16)
+
+
+@pytest.mark.parametrize(
+    ("data_format", "axis"), [("channels_first", 1), ("channels_last", -1)]
+)
+def test_masks_in_the_place_of_dropout_are_of_channels(data_format, axis):
+    before = keras.config.image_data_format()
+    keras.config.set_image_data_format(data_format)
+    try:
+        base = keras.Sequential(
+            [keras.Input((16, 6, 16)), layers.Dropout(0.2), layers.Flatten()]
+        )
+        network = Masks(base, 4, 2.0, None, seed=0).into(base, "masks")
+    finally:
+        keras.config.set_image_data_format(before)
+    (layer,) = (one for one in network.layers if hasattr(one, "masks"))
+    # As it was built, whatever the setting is when it is loaded.
+    restored = assert_config_round_trip(layer)
+    assert layer.axis == restored.axis == axis
+    x = np.ones((4, 16, 6, 16), "float32")
+    out = keras.ops.convert_to_numpy(layer(x))
+    masks = keras.ops.convert_to_numpy(layer.masks)
+    shape = (4, 16, 1, 1) if axis == 1 else (4, 1, 1, 16)
+    np.testing.assert_array_equal(out, x * masks.reshape(shape))
+
+
+def test_masks_in_the_place_of_dropout_of_steps():
+    layer = FeatureMasks(4, 2.0, seed=0)
+    assert assert_config_round_trip(layer).axis is None
+    before = keras.config.image_data_format()
+    keras.config.set_image_data_format("channels_first")
+    try:
+        layer.build((None, 6, 16))
+    finally:
+        keras.config.set_image_data_format(before)
+    assert layer.masks.shape == (4, 16)
 
 
 def test_masks_take_the_place_of_dropout():

@@ -142,6 +142,23 @@ def test_a_trained_model_that_is_frozen(kind):
         kind.from_model(base, "classification", layers=3)
 
 
+def test_numbers_of_words_are_no_features():
+    base = keras.Sequential(
+        [
+            keras.Input((20,)),
+            layers.Embedding(1000, 16),
+            layers.GlobalAveragePooling1D(),
+            layers.Dense(16, activation="relu"),
+            layers.Dense(1, activation="sigmoid"),
+        ]
+    )
+    for kind in (MCDropout, Masksembles, VariancePropagation):
+        with pytest.raises(ValueError, match="has 2 layers with a kernel"):
+            kind.from_model(base, "binary", layers=3)
+    model = MCDropout.from_model(base, "binary", layers=2)
+    assert model.network.layers[1].name == "embedding"
+
+
 def test_dropout_is_on_in_training_anew_for_each_sample():
     inputs = keras.Input((400,))
     mean = keras.initializers.Constant(1 / 400)

@@ -331,6 +331,31 @@ def test_inputs_that_are_not_finite_are_found_before_training():
     toys.assert_same(toys.weights_of(model), before)
 
 
+def test_samples_without_a_place_are_left_out():
+    base = keras.Sequential(
+        [
+            keras.Input((5,), dtype="int32"),
+            layers.Embedding(10, 12, mask_zero=True),
+            layers.Dense(3, activation="softmax"),
+        ]
+    )
+    x = np.random.default_rng(0).integers(1, 10, (24, 5)).astype("int32")
+    x[3] = 0
+    model, other = (
+        OrthonormalCertificates.from_model(
+            base, "classification", num_steps=3, seed=0
+        )
+        for _ in range(2)
+    )
+    model.compile(keras.optimizers.SGD(0.0), CROSSENTROPY)
+    model.fit(x, np.zeros((24, 5)), batch_size=3, verbose=0)
+    other.fit_certificates(np.delete(x, 3, axis=0))
+    assert int(model.standardize.count) == 23
+    np.testing.assert_allclose(kernel_of(model), kernel_of(other), atol=1e-5)
+    with pytest.raises(ValueError, match="finite"):
+        model.fit_certificates(np.zeros((24, 5), "int32"))
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_padding_of_maps_is_no_feature(rank):
     shape = (4,) * rank

@@ -141,6 +141,59 @@ def test_an_output_without_samples_has_no_spread():
     np.testing.assert_allclose(out["prediction"][1], x, rtol=1e-6)
 
 
+def branches(first_rate, second_rate=0.0):
+    """Two outputs, each of which has dropout of its own."""
+    inputs = keras.Input((12,))
+    x = layers.Dense(16, activation="relu")(inputs)
+    outputs = {
+        name: layers.Dense(1, name=name)(layers.Dropout(rate)(x))
+        for name, rate in (("one", first_rate), ("other", second_rate))
+    }
+    return keras.Model(inputs, outputs)
+
+
+placing = pytest.mark.parametrize("name", ["mc_dropout", "masksembles"])
+
+
+@placing
+@pytest.mark.parametrize("rates", [(0.0, 0.0), (0.4, 0.4)])
+def test_all_outputs_are_reached(name, rates):
+    model = METHODS[name](branches(*rates), "regression")
+    x = np.random.default_rng(0).normal(size=(8, 12)).astype("float32")
+    out = model.predict(x, verbose=0)["uncertainty"]
+    assert out["one"].min() > 0 and out["other"].min() > 0
+
+
+@placing
+def test_outputs_that_nothing_random_leads_to(name):
+    make = METHODS[name]
+    with pytest.raises(ValueError, match=r"\['other'\].*Give `layers=`"):
+        make(branches(0.4), "regression")
+    make(branches(0.4), "regression", layers=1)
+    # No number of layers would do for two of these.
+    with pytest.raises(ValueError, match="layers=None, and the outputs"):
+        make(untouched_output(), "regression")
+
+
+@placing
+def test_dropout_that_is_called_several_times(name, tmp_path):
+    inputs = keras.Input((4,))
+    drop, x = layers.Dropout(0.5, name="drop"), inputs
+    for units in (16, 24, 24):
+        x = drop(layers.Dense(units, activation="relu")(x))
+    base = keras.Model(inputs, layers.Dense(3, activation="softmax")(x))
+    model = METHODS[name](base, "classification")
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    model.fit(toys.features(), toys.labels(), verbose=0)
+    # Each place has masks of its own.
+    placed = [one for one in model.network.layers if "drop" in one.name]
+    assert placed[0].name == "drop"
+    assert len({one.seed for one in placed}) == 3
+    out = model.predict(toys.features(), verbose=0)
+    toys.check_prediction(out, toys.features(), base)
+    toys.check_loaded(model, toys.features(), toys.labels(), tmp_path)
+
+
 @every
 def test_masks_reach_all_samples(make):
     keras.utils.set_random_seed(1)
