@@ -14,10 +14,7 @@ from keras_zigzag.baselines.bases import (
     copy_base,
     fresh_base,
 )
-from keras_zigzag.baselines.heads import (
-    prediction_part,
-    with_log_variances,
-)
+from keras_zigzag.baselines.heads import prediction_part, with_log_variances
 from keras_zigzag.baselines.members_model import MembersModel
 from keras_zigzag.baselines.mixtures import Mixture
 from keras_zigzag.graphs import functional_view

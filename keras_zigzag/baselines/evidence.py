@@ -13,17 +13,13 @@ from keras_zigzag.baselines.dirichlet import (
     DirichletMean,
     check_evidence,
 )
-from keras_zigzag.baselines.heads import (
-    logits_before,
-    open_end,
-    with_heads,
-    with_logits,
-)
+from keras_zigzag.baselines.heads import logits_before, with_heads, with_logits
 from keras_zigzag.baselines.normal_inverse_gamma import (
     HEADS,
     NormalInverseGamma,
     NormalInverseGammaLoss,
 )
+from keras_zigzag.baselines.opened_ends import names_in, unused_name
 from keras_zigzag.graphs import functional_view
 
 Tensor = Any
@@ -183,7 +179,7 @@ def with_evidence(
         not (value or answers.from_logits(index))
         for index, value in enumerate(is_value)
     ]
-    network = with_logits(open_end(network), has_softmax)
+    network = with_logits(network, has_softmax)
     network = with_heads(network, is_value, HEADS)
     outputs, heads = network.output[0], iter(network.output[1])
     prediction, parameters = [], []
@@ -243,5 +239,5 @@ def _freed(network: keras.Model, names: list[str], index: int) -> str | None:
         return None
     for layer in network.layers:
         if layer.name == name:
-            layer.name = f"{name}_logits"
+            layer.name = unused_name(f"{name}_logits", names_in(network))
     return name

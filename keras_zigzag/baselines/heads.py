@@ -5,32 +5,27 @@ from typing import Any
 
 import keras
 
-from keras_zigzag.activations import OPERATIONS, TRANSPARENT
+from keras_zigzag.activations import (
+    OPERATIONS,
+    TRANSPARENT,
+    output_activations,
+)
 from keras_zigzag.baselines.blank_layers import call_blank, makes_values
 from keras_zigzag.baselines.mean_over_places import MeanOverPlaces
-from keras_zigzag.graphs import functional_view, is_graph_model
+from keras_zigzag.baselines.opened_ends import (
+    names_in,
+    open_end,
+    run_inner,
+    source,
+    unused_name,
+)
+from keras_zigzag.graphs import (
+    functional_view,
+    is_graph_model,
+    sublayers,
+)
 
 Tensor = Any
-
-
-def open_end(model: keras.Model) -> keras.Model:
-    """The same layers, with outputs that come from a layer, not a model.
-
-    Args:
-        model: Functional or Sequential model.
-
-    Returns:
-        Functional model in which the models that end it are part of its own
-        graph.
-    """
-    model = functional_view(model)
-    while any(is_graph_model(_source(tensor)[0]) for tensor in model.outputs):
-        model = keras.Model(
-            model.input,
-            keras.tree.map_structure(_opened, model.output),
-            name=model.name,
-        )
-    return model
 
 
 def with_log_variances(model: keras.Model, values: list[bool]) -> keras.Model:
@@ -144,10 +139,28 @@ def with_logits(
 
 def logits_before(tensor: Tensor, binary: bool = False) -> Tensor:
     """What goes into the softmax or sigmoid layer that a tensor comes from."""
-    layer, node = _source(tensor)
+    layer, node = _source_behind(tensor, ("Identity",))
     if not _only_applies(layer, _activation(binary)):
         raise ValueError(_no_logits(layer, _activation(binary)))
     return node.input_tensors[0]
+
+
+def check_energy(model: keras.Model, chosen: Sequence[str]) -> None:
+    """Raises a `ValueError` if an energy would be the same for all samples.
+
+    Args:
+        model: Functional model with the outputs of the base model.
+        chosen: Strings, the score of each output.
+    """
+    for name, end in zip(chosen, output_activations(model), strict=True):
+        if name == "energy" and end == "log_softmax":
+            raise ValueError(
+                "The energy is made of logits. That of the logarithms of "
+                "probabilities is zero for every sample. Received: "
+                "score='energy' and a base model that ends in a log-softmax. "
+                "End it in a linear layer or in a softmax, or choose another "
+                "score."
+            )
 
 
 def last_features(model: keras.Model) -> Tensor:
@@ -166,8 +179,9 @@ def last_features(model: keras.Model) -> Tensor:
         ValueError: If an output comes from no layer with a kernel.
     """
     found: list[Any] = []
+    runs: dict[int, list[Tensor]] = {}
     for tensor in model.outputs:
-        for layer, features in _read_by_kernels(tensor, model):
+        for layer, features in _read_by_kernels(tensor, model, runs):
             if all(features is not known for _, known in found):
                 found.append((layer, features))
     pooled = [_pooled(layer, features) for layer, features in found]
@@ -183,37 +197,40 @@ def last_layer(tensor: Tensor, passing: tuple[str, ...]) -> Any:
         tensor: Output of a model.
         passing: Names of the classes of layers to be passed over.
     """
-    layer, node = _source(tensor)
-    while type(layer).__name__ in passing and len(node.input_tensors) == 1:
-        layer, node = _source(node.input_tensors[0])
+    layer, _ = _source_behind(tensor, passing)
     return layer
 
 
-def _source(tensor: Tensor) -> tuple[Any, Any]:
-    """The layer that gave a tensor, and its call."""
-    history = tensor._keras_history
-    layer = history.operation
-    return layer, layer._inbound_nodes[history.node_index]
+def _source_behind(tensor: Tensor, passing: tuple[str, ...]) -> tuple[Any, Any]:
+    layer, node = source(tensor)
+    while type(layer).__name__ in passing and len(node.input_tensors) == 1:
+        layer, node = source(node.input_tensors[0])
+    return layer, node
 
 
-def _opened(tensor: Tensor) -> Tensor:
-    layer, node = _source(tensor)
-    if not is_graph_model(layer):
-        return tensor
-    # Outside of `__call__`, the graph of the inner model is called layer by
-    # layer and thus becomes part of the outer one.
-    view = functional_view(layer)
-    outputs = keras.tree.flatten(
-        keras.Function.call(view, node.arguments.args[0])
-    )
-    return outputs[tensor._keras_history.tensor_index]
+def _opened(tensor: Tensor, runs: dict[int, list[Tensor]]) -> Tensor:
+    """An output of an inner model as one of a layer in it.
+
+    Args:
+        tensor: Output of a call of an inner model.
+        runs: Dictionary of the outputs of the calls that are opened already,
+            so that each is run once.
+    """
+    layer, node = source(tensor)
+    if id(node) not in runs:
+        arguments = node.arguments
+        outputs = run_inner(layer, *arguments.args, **arguments.kwargs)
+        runs[id(node)] = keras.tree.flatten(outputs)
+    return runs[id(node)][tensor._keras_history.tensor_index]
 
 
-def _read_by_kernels(tensor: Tensor, model: Any) -> list[tuple[Any, Tensor]]:
+def _read_by_kernels(
+    tensor: Tensor, model: Any, runs: dict[int, list[Tensor]]
+) -> list[tuple[Any, Tensor]]:
     """The last layers with a kernel before a tensor, and what they read."""
-    layer, node = _source(tensor)
+    layer, node = source(tensor)
     if is_graph_model(layer):
-        return _read_by_kernels(_opened(tensor), model)
+        return _read_by_kernels(_opened(tensor, runs), model, runs)
     if any(len(weight.shape) > 1 for weight in getattr(layer, "weights", [])):
         return [(layer, node.input_tensors[0])]
     if not node.input_tensors:
@@ -224,7 +241,7 @@ def _read_by_kernels(tensor: Tensor, model: Any) -> list[tuple[Any, Tensor]]:
         )
     found = []
     for each in node.input_tensors:
-        found += _read_by_kernels(each, model)
+        found += _read_by_kernels(each, model, runs)
     return found
 
 
@@ -237,7 +254,7 @@ def _pooled(layer: Any, features: Tensor) -> Tensor:
 
 def _head_beside(tensor: Tensor, name: str) -> Tensor:
     passed = []
-    layer, node = _source(tensor)
+    layer, node = source(tensor)
     while not getattr(layer, "weights", []):
         kind = type(layer).__name__
         if kind not in (*TRANSPARENT, "Activation", "ReLU", *OPERATIONS):
@@ -248,7 +265,7 @@ def _head_beside(tensor: Tensor, name: str) -> Tensor:
             passed.append(layer)
         if len(node.input_tensors) != 1:
             raise ValueError(_no_head(layer))
-        layer, node = _source(node.input_tensors[0])
+        layer, node = source(node.input_tensors[0])
     if not makes_values(layer):
         raise ValueError(_no_head(layer))
     arguments = node.arguments
@@ -267,19 +284,20 @@ def _activation(binary: bool) -> Any:
 def _with_own_activation(
     model: keras.Model, tensor: Tensor, activation: Any
 ) -> Tensor:
-    layer, _ = _source(tensor)
-    if _only_applies(layer, activation):
+    layer, _ = source(tensor)
+    end, _ = _source_behind(tensor, ("Identity",))
+    if _only_applies(end, activation):
         return tensor
     if getattr(layer, "activation", None) is not activation:
         raise ValueError(_no_logits(layer, activation))
     # Others that read this layer would see logits too.
-    calls = [node for node in layer._inbound_nodes if node in model._nodes]
-    if len(calls) > 1:
+    if _is_shared(model, layer, tensor):
         raise ValueError(_no_logits(layer, activation))
     layer.activation = keras.activations.linear
     regularizer, layer.activity_regularizer = layer.activity_regularizer, None
     # Losses and metrics are given by the names of the base model's outputs.
-    name, layer.name = layer.name, f"{layer.name}_logits"
+    name = layer.name
+    layer.name = unused_name(f"{name}_logits", names_in(model))
     # A `Softmax` layer would take a mask of steps for one of classes.
     own = keras.layers.Activation(
         activation,
@@ -288,6 +306,24 @@ def _with_own_activation(
         name=name,
     )
     return own(tensor)
+
+
+def _is_shared(model: keras.Model, layer: Any, tensor: Tensor) -> bool:
+    """Whether a layer ends a model in one place and is used in another."""
+    # Keras has no public way to the calls in a graph.
+    nodes = [node for each in model._nodes_by_depth.values() for node in each]
+    calls = [node for node in nodes if node.operation is layer]
+    read = [one for node in nodes for one in node.input_tensors]
+    uses = [one for one in (*read, *model.outputs) if one is tensor]
+    others = [
+        one
+        for one in model.operations
+        if isinstance(one, keras.layers.Layer) and one is not layer
+    ]
+    is_inside = any(
+        each is layer for other in others for each in sublayers(other)
+    )
+    return len(calls) > 1 or len(uses) > 1 or is_inside
 
 
 def _only_applies(layer: Any, activation: Any) -> bool:
@@ -314,5 +350,5 @@ def _no_logits(layer: Any, activation: Any) -> str:
         "The logits of a classification are needed. Received: a base model "
         f"that ends in {layer.name!r}, a `{type(layer).__name__}`. End it in "
         f"a linear layer, {kinds} with `activation={name!r}` that is called "
-        "once."
+        "once and read by no other layer."
     )

@@ -13,8 +13,9 @@ from keras_zigzag.baselines.certificates import (
     default_number,
     trained_weights,
 )
-from keras_zigzag.baselines.heads import last_features, open_end
+from keras_zigzag.baselines.heads import last_features
 from keras_zigzag.baselines.network_model import NetworkModel
+from keras_zigzag.baselines.opened_ends import open_end
 from keras_zigzag.baselines.passes import (
     batches,
     check_readable_again,

@@ -12,6 +12,7 @@ from keras_zigzag.baselines.answers import (
 from keras_zigzag.baselines.bases import copy_base
 from keras_zigzag.baselines.gaussian import variance_of
 from keras_zigzag.baselines.heads import (
+    check_energy,
     logits_before,
     prediction_part,
     with_log_variances,
@@ -75,10 +76,10 @@ class SingleModel(NetworkModel):
         **kwargs: Any,
     ):
         super().__init__(network, task, score, **kwargs)
-        self.use_answers(
-            Answers(_base_part(network, task), task, variance=True)
-        )
+        part = functional_view(_base_part(network, task))
+        self.use_answers(Answers(part, task, variance=True))
         self._scores = chosen_scores(score, self.answers, SCORES)
+        check_energy(part, self._scores)
         self._scored = keras.Model(
             network.input, [network.output, self._logits()]
         )
@@ -101,8 +102,8 @@ class SingleModel(NetworkModel):
             A `SingleModel`, not compiled.
 
         Raises:
-            ValueError: If the model cannot be copied, or the task or the
-                score does not fit its outputs.
+            ValueError: If the model cannot be copied, its logits cannot be
+                told, or the task or the score does not fit its outputs.
 
         Example:
 

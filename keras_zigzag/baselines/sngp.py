@@ -11,8 +11,8 @@ from keras_zigzag.baselines.bases import copy_base
 from keras_zigzag.baselines.covariance_update import CovarianceUpdate
 from keras_zigzag.baselines.distance_aware import distance_aware, last_dense
 from keras_zigzag.baselines.gaussian_process import GaussianProcess
-from keras_zigzag.baselines.heads import open_end
 from keras_zigzag.baselines.network_model import NetworkModel
+from keras_zigzag.baselines.opened_ends import open_end
 from keras_zigzag.baselines.spectral_normalization import SpectralNormalization
 from keras_zigzag.callback_order import with_first
 from keras_zigzag.graphs import functional_view, sublayers

@@ -6,13 +6,18 @@ import numpy as np
 from keras import ops
 
 from keras_zigzag import scores
+from keras_zigzag.activations import output_activations
 from keras_zigzag.baselines.answers import (
     Answers,
     chosen_scores,
     one_per_output,
 )
 from keras_zigzag.baselines.bases import copy_base
-from keras_zigzag.baselines.heads import logits_before, with_logits
+from keras_zigzag.baselines.heads import (
+    check_energy,
+    logits_before,
+    with_logits,
+)
 from keras_zigzag.baselines.network_model import NetworkModel
 from keras_zigzag.baselines.passes import (
     batches,
@@ -87,6 +92,9 @@ class TemperatureScaling(NetworkModel):
         super().__init__(network, task, score, **kwargs)
         self.use_answers(_answers(network, task))
         self._scores = chosen_scores(score, self.answers, SCORES)
+        view = functional_view(network)
+        check_energy(view, self._scores)
+        self._ends = output_activations(view)
         self._logits = keras.Model(
             network.input, self.answers.pack(_logits(self.answers))
         )
@@ -257,7 +265,9 @@ class TemperatureScaling(NetworkModel):
         ]
 
     def _answer(self, index: int, scaled: Tensor) -> Tensor:
-        """Logits or probabilities, whichever the base model gives."""
+        """Logits, probabilities or their logarithms, as the base model."""
+        if self._ends[index] == "log_softmax":
+            return ops.log_softmax(scaled)
         if self.answers.from_logits(index):
             return scaled
         is_binary = self.answers.tasks[index] == "binary"
