@@ -124,7 +124,7 @@ def places(
     targets = as_numbers(targets, "targets")
     prediction = as_numbers(prediction, "prediction")
     weight = weights_of_places(sample_weight, shape)
-    kept = _kept(score.size, mask, weight)
+    kept = kept_places(score.size, mask, weight)
     if answers.task == "classification":
         targets = _labels(targets, prediction, shape, kept)
         prediction = _classes(answers, prediction, shape)
@@ -320,7 +320,7 @@ def _without_ignored(answers: Answers, result: Places) -> Places:
     return some_places(result, ~ignored)
 
 
-def _kept(size: int, mask: Array | None, weight: Array | None) -> Array:
+def kept_places(size: int, mask: Array | None, weight: Array | None) -> Array:
     """Which places are there, by a mask and by their weight."""
     kept = np.ones(size, bool)
     if mask is not None and mask.size == size:

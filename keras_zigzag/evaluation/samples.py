@@ -9,6 +9,7 @@ import numpy as np
 from keras_zigzag.evaluation.places import (
     Places,
     flat_scores,
+    kept_places,
     weights_of_places,
 )
 from keras_zigzag.metrics.decisions import most_probable, yes_or_no
@@ -50,22 +51,20 @@ def ood_scores(
     """
     score, sample = flat_scores(uncertainty, name=name)
     num_samples = int(sample[-1]) + 1
-    kept = np.ones(score.shape, bool)
-    if mask is not None and mask.size == score.size:
-        kept &= mask.ravel()
-    if weight is not None:
-        kept &= _has_weight(weight, np.shape(uncertainty))
+    weight = _weight_of_scores(weight, np.shape(uncertainty))
+    kept = kept_places(score.size, mask, weight)
     return OodScores(score[kept], sample[kept], num_samples)
 
 
-def _has_weight(weight: Any, shape: tuple[int, ...]) -> Array:
-    """Where a weight, of places or of their samples, is not 0."""
+def _weight_of_scores(weight: Any, shape: tuple[int, ...]) -> Array | None:
+    """The weight of each score; of all places where they have but one."""
+    if weight is None:
+        return None
     weight = as_errors(weight, "sample_weight")
     if weight.ndim > len(shape) and weight.shape[: len(shape)] == shape:
         # One uncertainty for all places of a sample.
         weight = weight.reshape(*shape, -1).max(axis=-1)
-    known = weights_of_places(weight, shape)
-    return np.asarray(known) != 0
+    return weights_of_places(weight, shape)
 
 
 @dataclasses.dataclass(frozen=True)
