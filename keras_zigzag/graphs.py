@@ -88,6 +88,11 @@ def run_graph(model: keras.Model, inputs: Any, call: Callable[..., Any]) -> Any:
     )
 
 
+def inputs_of_call(args: tuple, kwargs: dict) -> Any:
+    """The inputs among the arguments with which a model is called."""
+    return args[0] if args else kwargs["inputs"]
+
+
 def takes_training(layer: Any) -> bool:
     """Whether a layer is called with `training`."""
     # Keras has found out, and tells nobody.

@@ -8,6 +8,7 @@ from keras import ops
 from keras_zigzag.graphs import (
     functional_view,
     input_like,
+    inputs_of_call,
     is_graph_model,
     layers_in_order,
     run_graph,
@@ -111,7 +112,7 @@ def _unfolded(network: keras.Model) -> tuple[Any, Any]:
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_graph_model(layer):
             return layer(*args, **kwargs)
-        inputs = args[0] if args else kwargs["inputs"]
+        inputs = inputs_of_call(args, kwargs)
         return run_graph(functional_view(layer), inputs, call)
 
     inputs = keras.tree.map_structure(input_like, network.input)

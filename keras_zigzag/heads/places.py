@@ -7,6 +7,7 @@ import keras
 
 from keras_zigzag.graphs import (
     functional_view,
+    inputs_of_call,
     is_graph_model,
     layers_in_order,
     names_of_outputs,
@@ -97,7 +98,7 @@ class Flow:
     def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
         starts = id(layer) in self._starts
         if is_graph_model(layer):
-            inputs = args[0] if args else kwargs["inputs"]
+            inputs = inputs_of_call(args, kwargs)
             if starts:
                 inputs = keras.tree.map_structure(lambda _: DEPENDS, inputs)
             return run_graph(functional_view(layer), inputs, self._call)
@@ -131,7 +132,7 @@ class Order:
 
     def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
         if is_graph_model(layer):
-            inputs = args[0] if args else kwargs["inputs"]
+            inputs = inputs_of_call(args, kwargs)
             return run_graph(functional_view(layer), inputs, self._call)
         nearest = _union((args, kwargs))
         if id(layer) in self._mixing:
