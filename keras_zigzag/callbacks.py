@@ -7,18 +7,12 @@ from typing import Any
 import keras
 
 from keras_zigzag.callback_order import move_to_front
-from keras_zigzag.checks import checked_validation
 from keras_zigzag.evaluation.metric_sets import known_names
-from keras_zigzag.evaluation.model_outputs import (
-    Score,
-    check_model,
-    check_output,
-)
+from keras_zigzag.evaluation.model_outputs import Score, check_model
 from keras_zigzag.evaluation.model_scores import Evaluation
 from keras_zigzag.evaluation.report import UncertaintyReport
 from keras_zigzag.metrics.inputs import NanPolicy
 from keras_zigzag.number_checks import checked_count
-from keras_zigzag.uncertainty_model import UncertaintyModel
 
 ON_ERROR = ("warn", "raise")
 
@@ -58,12 +52,13 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         task: As for `keras_zigzag.evaluate_uncertainty`, as are the
             following.
         score: `"uncertainty"`, `"entropy"` or a callable.
-        output: Key or index of one output, of a model with several. It is
-            part of the names in the logs then, `val_<output>_raulc`, so that
+        output: Key, index or name of one output, of a model with several. It
+            is part of the names in the logs then, `val_<output>_raulc`, so that
             each output can have a callback of its own.
         from_logits: Boolean. Whether predictions are logits.
         batch_size: Integer, for arrays. Defaults to `32`.
         nan_policy: `"raise"` or `"worst"`. Defaults to `"raise"`.
+        ignore_class: Integer. Label of places to leave out.
 
     Attributes:
         report: The latest `UncertaintyReport`, or `None`.
@@ -98,6 +93,7 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         from_logits: bool | None = None,
         batch_size: int = 32,
         nan_policy: NanPolicy = "raise",
+        ignore_class: int | None = None,
     ):
         super().__init__()
         if on_error not in ON_ERROR:
@@ -113,7 +109,14 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         self.nan_policy = nan_policy
         self.report: UncertaintyReport | None = None
         self._evaluation = Evaluation(
-            id_data, ood_data, task, score, output, from_logits, batch_size
+            id_data,
+            ood_data,
+            task,
+            score,
+            output,
+            from_logits,
+            batch_size,
+            ignore_class,
         )
         self._latest: dict[str, float] | None = None
         self._warned_of: set[str] = set()
@@ -124,9 +127,8 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         self._warned_of = set()
         # It would fail after every epoch in the same way.
         check_model(self.model)
-        check_output(self.model, self._evaluation.output)
+        self._evaluation.check_targets(self.model, "id_data")
         self._check_names(self._evaluation.names(self.model))
-        self._check_targets()
         move_to_front(self)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
@@ -178,13 +180,6 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
                 "as reports call them, without `val_`. "
                 f"Received: metrics={self.metrics!r}"
             )
-
-    def _check_targets(self) -> None:
-        """What `fit` would say of such targets; of one output it cannot."""
-        is_known = isinstance(self.model, UncertaintyModel)
-        if is_known and self._evaluation.output is None:
-            arrays = self._evaluation.id_batches.arrays
-            checked_validation(self.model.check_targets, arrays, "id_data")
 
     @property
     def _prefix(self) -> str:

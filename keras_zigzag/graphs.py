@@ -88,11 +88,6 @@ def run_graph(model: keras.Model, inputs: Any, call: Callable[..., Any]) -> Any:
     )
 
 
-def inputs_of_call(args: tuple, kwargs: dict) -> Any:
-    """The inputs among the arguments with which a model is called."""
-    return args[0] if args else kwargs["inputs"]
-
-
 def takes_training(layer: Any) -> bool:
     """Whether a layer is called with `training`."""
     # Keras has found out, and tells nobody.
@@ -163,6 +158,28 @@ def check_known_shape(base: Any) -> None:
             f"{sparse}. Give it dense ones, and make the data dense, as with "
             "`tf.sparse.to_dense` in `map`."
         )
+
+
+def warn_of_tied_layers(base: keras.Model) -> None:
+    """Warns if layers with weights are in two layers of a graph.
+
+    A copy of each is made from its own config, which does not tell of it.
+    """
+    owners: dict[int, Any] = {}
+    for layer in {id(one): one for one in layers_in_order(base)}.values():
+        if is_graph_model(layer) or not isinstance(layer, keras.layers.Layer):
+            continue
+        for inner in sublayers(layer):
+            owner = owners.setdefault(id(inner), layer)
+            if owner is not layer and inner.weights:
+                warnings.warn(
+                    f"The layer {inner.name!r} is part of both {owner.name!r} "
+                    f"and {layer.name!r}. Their copies start with the same "
+                    "weights and then learn apart. Received: the base model "
+                    f"{base.name!r}. For weights that stay shared call one "
+                    "layer twice in the graph.",
+                    stacklevel=4,
+                )
 
 
 def warn_of_own_training(base: keras.Model) -> None:

@@ -2,6 +2,16 @@ import functools
 import inspect
 from typing import Any
 
+from keras import layers
+
+# Layers of Keras that keep features apart, whatever axes their weights have.
+ELEMENTWISE = (
+    layers.PReLU,
+    layers.BatchNormalization,
+    layers.LayerNormalization,
+    layers.GroupNormalization,
+)
+
 
 def is_of_keras(thing: Any) -> bool:
     """Whether Keras itself wrote this.

@@ -8,11 +8,11 @@ from keras import ops
 from keras_zigzag.graphs import (
     functional_view,
     input_like,
-    inputs_of_call,
     is_graph_model,
     layers_in_order,
     run_graph,
 )
+from keras_zigzag.inner_models import run_inner
 from keras_zigzag.mask_places import MaskPlaces
 from keras_zigzag.of_keras import is_of_keras
 
@@ -112,8 +112,7 @@ def _unfolded(network: keras.Model) -> tuple[Any, Any]:
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_graph_model(layer):
             return layer(*args, **kwargs)
-        inputs = inputs_of_call(args, kwargs)
-        return run_graph(functional_view(layer), inputs, call)
+        return run_inner(layer, args, kwargs, call)
 
     inputs = keras.tree.map_structure(input_like, network.input)
     return inputs, run_graph(network, inputs, call)

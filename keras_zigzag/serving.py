@@ -26,7 +26,11 @@ class ServingModel(keras.Model):
     """
 
     def __init__(self, model: Any):
-        super().__init__(name=model.name, dtype=model.dtype_policy)
+        # Inputs stay as they are: what half precision rounds, as the number of
+        # a word, `predict` does not round either.
+        super().__init__(
+            name=model.name, dtype=model.dtype_policy, autocast=False
+        )
         self.model = model
         self.built = True
 

@@ -2,12 +2,14 @@
 
 import keras
 
+from keras_zigzag.graphs import functional_view, is_graph_model
 from keras_zigzag.priors.prior import Prior
 
 
 def check_prior_input(network: keras.Model, prior: Prior) -> None:
     """Raises a `ValueError` if the second input is not for this prior."""
     if not takes_two_inputs(network):
+        _check_not_others(network)
         return
     inputs = network.input
     (*_, width) = inputs[1].shape
@@ -19,6 +21,21 @@ def check_prior_input(network: keras.Model, prior: Prior) -> None:
             f"Received: an input of shape {tuple(inputs[1].shape)}. Change "
             "it, or give the prior `presence=False`."
         )
+
+
+def _check_not_others(network: keras.Model) -> None:
+    """Raises a `ValueError` for a graph that has other inputs."""
+    if not is_graph_model(network):
+        return
+    given = keras.tree.map_structure(
+        lambda tensor: tuple(tensor.shape), functional_view(network).input
+    )
+    raise ValueError(
+        "The network must be called as `network([inputs, prior])`. Received: "
+        f"a network with the inputs {given}. Several inputs of one's own go "
+        "in a list, `keras.Model([[a, b], prior], outputs)`; a model without "
+        "a prior is widened by `ZigZagModel.from_model`."
+    )
 
 
 def takes_two_inputs(network: keras.Model) -> bool:

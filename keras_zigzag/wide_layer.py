@@ -7,7 +7,7 @@ import keras
 from keras_zigzag.call_arguments import Arguments, first_features, replace
 from keras_zigzag.copying import copy_layer, copy_state
 from keras_zigzag.graphs import sublayers
-from keras_zigzag.of_keras import is_of_keras
+from keras_zigzag.of_keras import ELEMENTWISE, is_of_keras
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from keras_zigzag.prior_rows import place_rows
 
@@ -198,8 +198,11 @@ def _grew(old: Any, new: Any) -> bool:
 def has_kernel(layer: Any) -> bool:
     """Whether a weight that can learn has more than one axis.
 
-    Without one, as in a normalisation, the features stay apart.
+    Without one, as in a normalisation, the features stay apart. They do where
+    Keras has a weight for each place of a map.
     """
+    if isinstance(layer, ELEMENTWISE):
+        return False
     weights = getattr(layer, "trainable_weights", [])
     return any(len(weight.shape) > 1 for weight in weights)
 

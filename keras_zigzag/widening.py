@@ -16,7 +16,9 @@ from keras_zigzag.graphs import (
     keras_tensors,
     sublayers,
     warn_of_own_training,
+    warn_of_tied_layers,
 )
+from keras_zigzag.inner_models import in_their_places
 from keras_zigzag.prior_layers import AddPrior, ConcatenatePrior
 from keras_zigzag.priors.prior import Prior
 from keras_zigzag.priors.resolve import resolve
@@ -292,6 +294,7 @@ class Walk:
     ) -> tuple[Any, list[bool]]:
         args, kwargs = arguments
         inputs, *rest = args or [kwargs.pop("inputs")]
+        inputs = in_their_places(model, inputs)
         known = self.widening.models
         # A model that is named is widened where it begins.
         named = model.name in self.places.named
@@ -352,6 +355,7 @@ def check_base(base: Any) -> None:
             "use `keras_zigzag.ZigZagModel(network, prior)`."
         )
     warn_of_own_training(base)
+    warn_of_tied_layers(base)
 
 
 def check_sublayer(layer: Any) -> None:

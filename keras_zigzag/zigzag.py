@@ -97,7 +97,10 @@ class ZigZagModel(UncertaintyModel):
         **kwargs: Arguments of `keras.Model`.
 
     Raises:
-        ValueError: If a name is unknown or a number out of its range.
+        ValueError: If a name is unknown or a number out of its range, there
+            is no prior or it does not fit the network, a distance or an
+            uncertainty is not defined for the task, or with one head
+            `uncertainty` is `"both"` or `"disagreement"`.
 
     Example:
 
@@ -204,8 +207,10 @@ class ZigZagModel(UncertaintyModel):
         Raises:
             ValueError: If the model cannot be widened, neither `task` nor
                 `prior` is given, they do not fit the model's outputs, a
-                layer or an option is unknown, or an output would have no
-                heads or not depend on the prior.
+                layer or an option is unknown, an output would have no heads
+                or not depend on the prior, `layer` and `prior_at` are both
+                given, or `heads_from` or `head_start` with one head, where
+                they make no difference.
 
         Example:
 
@@ -345,6 +350,12 @@ class ZigZagModel(UncertaintyModel):
         self.prior.check_loss(loss)
 
     def input_signature(self) -> list[Any]:
+        if not takes_two_inputs(self.network):
+            raise ValueError(
+                "The inputs of a subclassed network are not known. Received: "
+                f"{self.network!r}. Give `export` an `input_signature`, as "
+                "`[keras.InputSpec(shape=(None, 4), dtype='float32')]`."
+            )
         inputs, _ = self.network.input
         return input_specs(inputs)
 

@@ -10,6 +10,7 @@ from keras_zigzag.graphs import (
     is_graph_model,
     sublayers,
     warn_of_own_training,
+    warn_of_tied_layers,
 )
 from keras_zigzag.seeding import fresh_model
 
@@ -50,3 +51,4 @@ def check_graph(base: Any) -> None:
             "it with the Functional API."
         )
     warn_of_own_training(base)
+    warn_of_tied_layers(base)

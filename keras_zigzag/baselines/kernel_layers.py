@@ -9,6 +9,7 @@ from typing import Any
 import keras
 
 from keras_zigzag.graphs import sublayers
+from keras_zigzag.of_keras import ELEMENTWISE
 from keras_zigzag.rewriting import last_mixing_layers, mixing_layers
 
 
@@ -37,6 +38,6 @@ def _has_kernel(layer: Any) -> bool:
     return any(
         len(weight.shape) > 1
         for one in sublayers(layer)
-        if not isinstance(one, keras.layers.Embedding)
+        if not isinstance(one, (keras.layers.Embedding, *ELEMENTWISE))
         for weight in one._trainable_variables
     )

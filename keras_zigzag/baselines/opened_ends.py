@@ -9,6 +9,7 @@ from keras_zigzag.graphs import (
     is_graph_model,
     run_graph,
 )
+from keras_zigzag.inner_models import run_inner
 
 Tensor = Any
 
@@ -74,16 +75,20 @@ def _with_opened(
 
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         if any(layer is one for one in inner):
-            return run_inner(layer, *args, **kwargs)
+            return run_opened(layer, args, kwargs)
         return layer(*args, **kwargs)
 
     outputs = run_graph(model, model.input, call)
     return keras.Model(model.input, outputs, name=model.name)
 
 
-def run_inner(model: Any, inputs: Any, **_: Any) -> Any:
+def run_opened(model: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Calls a model layer by layer, so that its graph joins the outer one."""
-    return keras.Function.call(functional_view(model), inputs)
+
+    def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
+        return layer(*args, **kwargs)
+
+    return run_inner(model, args, kwargs, call)
 
 
 def _make_names_differ(

@@ -17,6 +17,7 @@ from keras_zigzag.graphs import (
     run_graph,
     standardized_inputs,
 )
+from keras_zigzag.inner_models import enter_inner, run_inner
 
 Tensor = Any
 
@@ -88,8 +89,7 @@ class Propagation:
 
     def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
         if is_graph_model(layer):
-            inputs = first_argument(args, kwargs)
-            return run_graph(functional_view(layer), inputs, self._call)
+            return run_inner(layer, args, kwargs, self._call, _entered)
         value = _called(layer, *_mapped(_value, args, kwargs))
         leaves = keras.tree.flatten((args, kwargs))
         if self.is_source(layer):
@@ -132,8 +132,7 @@ def reached_outputs(
 
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         if is_graph_model(layer):
-            inputs = first_argument(args, kwargs)
-            return run_graph(functional_view(layer), inputs, call)
+            return run_inner(layer, args, kwargs, call, enter=None)
         is_behind = behind in keras.tree.flatten((args, kwargs))
         if is_behind:
             check(layer)
@@ -161,6 +160,12 @@ def num_to_reach_all(network: keras.Model, layers: list[Any]) -> int | None:
         if all(reached_outputs(network, last.__contains__)):
             return count
     return None
+
+
+def _entered(tensor: Any, known: Any, mask: Any) -> Any:
+    if not isinstance(tensor, Noisy):
+        return enter_inner(tensor, known, mask)
+    return Noisy(enter_inner(tensor.value, known, mask), tensor.moments)
 
 
 def first_argument(args: tuple, kwargs: dict) -> Any:

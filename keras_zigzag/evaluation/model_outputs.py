@@ -7,13 +7,18 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_zigzag.evaluation.chosen_output import (
+    ChosenOutput,
+    chosen_output,
+    prior_of,
+)
 from keras_zigzag.evaluation.places import Answers
 from keras_zigzag.host import host_arrays
 from keras_zigzag.metrics.inputs import Array
 from keras_zigzag.priors.binary_prior import BinaryPrior
-from keras_zigzag.priors.joint_prior import JointPrior
 from keras_zigzag.priors.losses import ignored_class, loss_from_logits
 from keras_zigzag.priors.one_hot_prior import OneHotPrior
+from keras_zigzag.priors.resolve import answer_shape
 from keras_zigzag.priors.value_prior import ValuePrior
 from keras_zigzag.thresholded_model import ThresholdedModel
 from keras_zigzag.uncertainty_model import UncertaintyModel
@@ -45,15 +50,26 @@ def check_model(model: Any) -> None:
         model.check_uncertainty()
 
 
-def check_output(model: Any, output: Any) -> None:
-    """Raises a `ValueError` if one of several outputs must be chosen."""
-    prior = getattr(model, "prior", None)
-    if isinstance(prior, JointPrior):
-        _part_of_structure(prior.priors, output)
+def output_prior(model: Any, output: Any) -> Any:
+    """The prior of the output, `None` of a model that has none.
+
+    Raises:
+        ValueError: If one of several outputs must be chosen.
+    """
+    chosen, prior = chosen_output(model, output), prior_of(model)
+    if prior is None:
+        # An ordinary model, whose outputs may be known all the same.
+        chosen.of(getattr(model, "output", None))
+        return None
+    return chosen.of(getattr(prior, "priors", prior))
 
 
 def answers_of(
-    model: Any, task: str | None, output: Any, from_logits: bool | None
+    model: Any,
+    task: str | None,
+    output: Any,
+    from_logits: bool | None,
+    ignore_class: int | None = None,
 ) -> Answers:
     """How to read the predictions of a model.
 
@@ -61,16 +77,29 @@ def answers_of(
     other methods know of the answers, and from the loss that the model was
     compiled with.
     """
-    known = getattr(model, "answers", model)
-    prior = _part(getattr(known, "prior", None), output)
-    loss = _loss(model, output)
+    prior = output_prior(model, output)
+    loss = chosen_output(model, output).of_losses(getattr(model, "loss", None))
     if task is None:
         task = _task(prior, loss)
     if from_logits is None:
         from_logits = getattr(prior, "from_logits", None)
     if from_logits is None and loss is not None:
         from_logits = loss_from_logits(loss)
-    return Answers(task, bool(from_logits), ignored_class(loss))
+    if ignore_class is None:
+        ignore_class = ignored_class(loss)
+    return Answers(task, bool(from_logits), ignore_class)
+
+
+def reader_of(
+    model: Any, answers: Answers, score: Score, output: Any
+) -> "OutputReader":
+    """What reads the outputs of this model."""
+    chosen = chosen_output(model, output)
+    rank = getattr(output_prior(model, output), "output_rank", None)
+    outputs = getattr(model, "output", None)
+    if rank is None and outputs is not None:
+        rank = len(answer_shape(chosen.of(outputs), model.inputs))
+    return OutputReader(answers, score, chosen, max(rank or 0, 2))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,12 +110,15 @@ class OutputReader:
         answers: `Answers` of the task.
         score: `"uncertainty"`, `"entropy"`, a callable of the outputs, or
             `None` for the uncertainty if there is one.
-        output: Key or index of an output of a model with several, or `None`.
+        chosen: `ChosenOutput`. Defaults to that of a model with one.
+        rank: Integer. How many axes a prediction has with that of its
+            classes, labels or values. Defaults to `2`.
     """
 
     answers: Answers
     score: Score = None
-    output: Any = None
+    chosen: ChosenOutput = ChosenOutput()
+    rank: int = 2
 
     def __post_init__(self) -> None:
         if not (
@@ -136,14 +168,13 @@ class OutputReader:
 
     def pick(self, structure: Any) -> Any:
         """The part of targets, predictions or weights for the output."""
-        if structure is None or not keras.tree.is_nested(structure):
-            return structure
-        return _part_of_structure(structure, self.output)
+        return self.chosen.of(structure)
 
     def _with_classes(self, outputs: Any) -> Array:
         prediction = self.prediction(outputs)
-        if self.answers.task == "binary" and np.ndim(prediction) == 1:
-            return prediction[:, None]
+        is_binary = self.answers.task == "binary"
+        if is_binary and np.ndim(prediction) == self.rank - 1:
+            return prediction[..., None]
         return prediction
 
 
@@ -152,39 +183,6 @@ def _follows_contract(outputs: Any) -> bool:
         "prediction",
         "uncertainty",
     }
-
-
-def _part_of_structure(structure: Any, output: Any) -> Any:
-    is_dict = isinstance(structure, dict)
-    known = list(structure) if is_dict else list(range(len(structure)))
-    if output is None:
-        raise ValueError(
-            "A report is about one output. Received: output=None and a model "
-            f"with the outputs {known}. Give one of them as `output`, once "
-            "for each report."
-        )
-    if output not in known:
-        raise ValueError(
-            f"There is no such output. Expected one of {known}. "
-            f"Received: output={output!r}"
-        )
-    return structure[output]
-
-
-def _part(prior: Any, output: Any) -> Any:
-    if isinstance(prior, JointPrior):
-        return _part_of_structure(prior.priors, output)
-    return prior
-
-
-def _loss(model: Any, output: Any) -> Any:
-    """The loss of the output, `None` where that cannot be told."""
-    loss = getattr(model, "loss", None)
-    if isinstance(loss, dict):
-        return loss.get(output)
-    if isinstance(loss, (list, tuple)):
-        return loss[output] if isinstance(output, int) else None
-    return loss
 
 
 def _task(prior: Any, loss: Any) -> str:

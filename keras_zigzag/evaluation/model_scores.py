@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_zigzag.evaluation import input_checks
 from keras_zigzag.evaluation.aggregated import places_or_samples
+from keras_zigzag.evaluation.chosen_output import chosen_output
 from keras_zigzag.evaluation.data import Batches
 from keras_zigzag.evaluation.input_checks import InputSummary
 from keras_zigzag.evaluation.masks import mask_of_batch, masks_of_model
@@ -18,12 +19,15 @@ from keras_zigzag.evaluation.model_outputs import (
     Score,
     answers_of,
     check_model,
+    output_prior,
+    reader_of,
 )
 from keras_zigzag.evaluation.places import (
     Answers,
     Places,
     joined,
     joined_if_all,
+    targets_that_count,
 )
 from keras_zigzag.evaluation.report import UncertaintyReport
 from keras_zigzag.evaluation.samples import OodScores, Samples, ood_scores
@@ -46,6 +50,7 @@ def evaluate_uncertainty(
     name: str | None = None,
     nan_policy: NanPolicy = "raise",
     verbose: int = 0,
+    ignore_class: int | None = None,
 ) -> UncertaintyReport:
     """How good are the uncertainties of this model?
 
@@ -58,8 +63,9 @@ def evaluate_uncertainty(
         model: An `UncertaintyModel`, or any Keras model: the score of an
             ordinary classifier is the entropy of its prediction.
         id_data: `(x, y)`, `(x, y, sample_weight)`, or a data set of batches
-            of these: `tf.data`, `PyDataset`, a generator. Places that a mask
-            of the model says are not there, such as padding, are left out.
+            of these: `tf.data`, `PyDataset`, a generator that ends. Places
+            that a mask of the model says are not there, such as padding, are
+            left out.
         ood_data: Dictionary from the name of an OOD set to its inputs or
             data set, or one such set, which is called `"ood"`; inputs by the
             names that those of `(x, y)` have are one set. Targets in it are
@@ -69,8 +75,8 @@ def evaluate_uncertainty(
             that of the model's prior or loss.
         score: `"uncertainty"`, `"entropy"`, or a callable of what `predict`
             returns for a batch. Defaults to the model's uncertainty.
-        output: Key or index of one output, of a model with several. Defaults
-            to `None`.
+        output: Key, index or name of one output, of a model with several.
+            Defaults to `None`.
         from_logits: Boolean. Whether predictions are logits. Defaults to
             what the model's prior or loss says.
         batch_size: Integer, for arrays. Defaults to `32`.
@@ -78,6 +84,8 @@ def evaluate_uncertainty(
         nan_policy: `"raise"`, or `"worst"` to rank NaN as most uncertain.
             Defaults to `"raise"`.
         verbose: Integer. 1 shows a progress bar. Defaults to `0`.
+        ignore_class: Integer. Label of places to leave out. Defaults to that
+            of the model's loss.
 
     Returns:
         An `UncertaintyReport`.
@@ -97,7 +105,14 @@ def evaluate_uncertainty(
     0.5
     """
     evaluation = Evaluation(
-        id_data, ood_data, task, score, output, from_logits, batch_size
+        id_data,
+        ood_data,
+        task,
+        score,
+        output,
+        from_logits,
+        batch_size,
+        ignore_class,
     )
     return evaluation.run(
         model,
@@ -122,6 +137,7 @@ class Evaluation:
         output: Any = None,
         from_logits: bool | None = None,
         batch_size: int = 32,
+        ignore_class: int | None = None,
     ):
         batch_size = checked_count("batch_size", batch_size)
         self.id_batches = Batches(id_data, "the ID set", batch_size)
@@ -135,6 +151,7 @@ class Evaluation:
         self.score = score
         self.output = output
         self.from_logits = from_logits
+        self.ignore_class = ignore_class
         self.hints: list[str] | None = None
 
     def run(
@@ -147,9 +164,8 @@ class Evaluation:
         """One pass over each set."""
         check_model(model)
         answers = self._answers(model)
-        scorer = Scorer(
-            model, OutputReader(answers, self.score, self.output), verbose
-        )
+        reader = reader_of(model, answers, self.score, self.output)
+        scorer = Scorer(model, reader, verbose)
         # What is to be said about the inputs does not change.
         known = None if self.hints is not None else InputSummary()
         hints: list[str] = []
@@ -175,8 +191,28 @@ class Evaluation:
         """The metrics that a report on this model may hold."""
         return known_names(self.ood_batches, self._answers(model).task)
 
+    def check_targets(self, model: Any, name: str) -> None:
+        """Raises a `ValueError` for targets that the prior does not know.
+
+        Of data sets nothing is known before they are read.
+        """
+        prior = output_prior(model, self.output)
+        if prior is None or self.id_batches.arrays is None:
+            return
+        _, y, weight = self.id_batches.arrays
+        chosen = chosen_output(model, self.output)
+        targets = targets_that_count(chosen.of(y), chosen.of(weight))
+        if targets is None:
+            return
+        try:
+            prior.check_values(targets, self._answers(model).ignore_class)
+        except ValueError as error:
+            raise ValueError(f"In `{name}`: {error}") from error
+
     def _answers(self, model: Any) -> Answers:
-        return answers_of(model, self.task, self.output, self.from_logits)
+        return answers_of(
+            model, self.task, self.output, self.from_logits, self.ignore_class
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -311,6 +311,31 @@ def weights_of_places(
     return np.broadcast_to(weight, shape).ravel()
 
 
+def targets_that_count(targets: Array, weight: Array | None) -> Array | None:
+    """Targets, with one of those that count where the weight is 0.
+
+    Args:
+        targets: Array.
+        weight: Array with one number per sample or per place, or `None`.
+
+    Returns:
+        Array in the shape of the targets, or `None` if none of them counts.
+    """
+    if weight is None:
+        return targets
+    num_axes = weight.ndim
+    if weight.shape != targets.shape[:num_axes] and weight.shape[-1] == 1:
+        weight = weight[..., 0]
+    counts = weight != 0
+    if counts.shape != targets.shape[: counts.ndim]:
+        return targets
+    if not counts.any():
+        return None
+    targets = targets.copy()
+    targets[~counts] = targets[counts][0]
+    return targets
+
+
 def _without_ignored(answers: Answers, result: Places) -> Places:
     if answers.ignore_class is None:
         return result

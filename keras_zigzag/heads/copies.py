@@ -11,7 +11,6 @@ from keras_zigzag.graphs import (
     is_graph_model,
     layers_in_order,
     run_graph,
-    takes_training,
 )
 from keras_zigzag.heads.layers import (
     HeadInput,
@@ -20,6 +19,7 @@ from keras_zigzag.heads.layers import (
 )
 from keras_zigzag.heads.places import Flow, head_starts
 from keras_zigzag.heads.weights import HeadWeights, start_alike
+from keras_zigzag.inner_models import enter_inner, run_inner
 from keras_zigzag.seeding import unseeded
 
 
@@ -110,6 +110,7 @@ class Multiplying:
         self._copies: dict[Any, tuple[Any, Any]] = {}
         self._entered: dict[int, tuple[Any, Several]] = {}
         self._kept_names: set[str] = set()
+        self._called_alone: set[int] = set()
         self._stacks: dict[int, tuple[Any, Any]] = {}
         self._outer = {id(layer) for layer in self.base.operations}
         self._last = {
@@ -179,23 +180,30 @@ class Multiplying:
         is_op = not isinstance(layer, keras.layers.Layer)
         if is_op or id(layer) in self._outside:
             index = None
+        if index is None:
+            return self._called_once(layer, args, kwargs)
         if (id(layer), index) in self._copies:
             return self._copies[id(layer), index][1](*args, **kwargs)
-        if index is None:
-            copy = self._inner_copy(layer)
-            if copy is not layer:
-                copy.name = self._renamed(layer, self._shared_name(layer))
-            outputs = copy(*args, **kwargs)
-            if copy is not layer:
-                copy_state(layer, copy)
-            else:
-                self._kept_names.add(layer.name)
-            return outputs
         with self.weights.seeded(index):
             copy = self._head_copy(layer, index)
             outputs = copy(*args, **kwargs)
             self.weights.start(layer, copy, index)
         self._copies[id(layer), index] = layer, copy
+        return outputs
+
+    def _called_once(self, layer: Any, args: tuple, kwargs: dict) -> Any:
+        """The outputs of a layer that is no head's own."""
+        copy = self._inner_copy(layer)
+        # A model may have had it copied before it is called by itself.
+        is_first = id(layer) not in self._called_alone
+        self._called_alone.add(id(layer))
+        if is_first and copy is not layer:
+            copy.name = self._renamed(layer, self._shared_name(layer))
+        outputs = copy(*args, **kwargs)
+        if is_first and copy is not layer:
+            copy_state(layer, copy)
+        elif is_first:
+            self._kept_names.add(layer.name)
         return outputs
 
     def _inner_copy(self, layer: Any) -> Any:
@@ -268,17 +276,16 @@ class Multiplying:
         return StackHeads(name=name)(leaf.tensors)
 
     def _unfolded(self, model: Any, args: tuple, kwargs: dict) -> Any:
-        inputs, training = _of_model(*args, **kwargs)
         self.names.setdefault(model.name, [])
+        return run_inner(model, args, kwargs, self._call, self._enter_inner)
 
-        def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
-            # What a model is called with, as a backbone that is not to be
-            # trained is, it calls its layers with.
-            if training is not None and takes_training(layer):
-                kwargs["training"] = training
-            return self._call(layer, *args, **kwargs)
-
-        return run_graph(functional_view(model), inputs, call)
+    def _enter_inner(self, tensor: Any, known: Any, mask: Any) -> Any:
+        if not isinstance(tensor, Several):
+            return enter_inner(tensor, known, mask)
+        return Several(
+            enter_inner(one, known, _of_head(index, mask))
+            for index, one in enumerate(tensor.tensors)
+        )
 
     def _begins_in(self, model: Any) -> bool:
         return any(
@@ -291,12 +298,6 @@ class Multiplying:
             name += "_copy"
         self._taken.add(name)
         return name
-
-
-def _of_model(
-    inputs: Any, training: bool | None = None, mask: Any = None
-) -> tuple[Any, bool | None]:
-    return inputs, training
 
 
 def _of_head(index: int, arguments: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from keras_zigzag.graphs import is_graph_model, layers_in_order, sublayers
-from keras_zigzag.heads.layers import HeadInput
+from keras_zigzag.heads.layers import HeadInput, MeanOverHeads
 from keras_zigzag.heads.places import Flow
 
 
@@ -26,6 +26,8 @@ class HeadLosses:
         self.layers: list[Any] = []
         if num_heads > 1 and is_graph_model(network):
             self.layers = _layers_of_heads(network)
+        for layer in self.layers:
+            self._divide_regularizers(layer)
 
     def __call__(self, losses: list[Any]) -> list[Any]:
         """The losses of the network, those of the heads divided."""
@@ -39,6 +41,14 @@ class HeadLosses:
             loss / self.num_heads if id(loss) in added else loss
             for loss in losses
         ]
+
+    def _divide_regularizers(self, layer: Any) -> None:
+        """Those of which the config of a layer does not tell."""
+        for weight in layer.weights:
+            if not isinstance(weight.regularizer, (MeanOverHeads, type(None))):
+                weight.regularizer = MeanOverHeads(
+                    weight.regularizer, self.num_heads
+                )
 
 
 def _layers_of_heads(network: keras.Model) -> list[Any]:

@@ -7,12 +7,12 @@ import keras
 
 from keras_zigzag.graphs import (
     functional_view,
-    inputs_of_call,
     is_graph_model,
     layers_in_order,
     names_of_outputs,
     run_graph,
 )
+from keras_zigzag.inner_models import inputs_of_call, run_inner
 from keras_zigzag.rewriting import mixing_layers
 
 NUM_LAYERS = 2
@@ -68,9 +68,8 @@ def head_starts(base: keras.Model, heads_from: Any) -> list[Any]:
 def last_layers(base: keras.Model) -> list[Any]:
     """The last layer that mixes features before each output."""
     order = Order(base)
-    return [
-        layer for key, (layer, _) in order.before.items() if key in order.last
-    ]
+    found = [order.calls[call] for call in sorted(order.last)]
+    return list({id(layer): layer for layer in found}.values())
 
 
 class Flow:
@@ -98,10 +97,11 @@ class Flow:
     def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
         starts = id(layer) in self._starts
         if is_graph_model(layer):
-            inputs = inputs_of_call(args, kwargs)
             if starts:
-                inputs = keras.tree.map_structure(lambda _: DEPENDS, inputs)
-            return run_graph(functional_view(layer), inputs, self._call)
+                inputs = inputs_of_call(args, kwargs)
+                args = (keras.tree.map_structure(lambda _: DEPENDS, inputs),)
+                kwargs = {}
+            return run_inner(layer, args, kwargs, self._call, enter=None)
         depends = starts or any(
             leaf is DEPENDS for leaf in keras.tree.flatten((args, kwargs))
         )
@@ -111,20 +111,21 @@ class Flow:
 
 
 class Order:
-    """Which layers that mix features follow which.
+    """Which calls of layers that mix features follow which.
 
     Args:
         base: Functional or Sequential model.
 
     Attributes:
-        before: Dictionary from the id of such a layer to the layer and the
-            ids of those that it reads, in order.
-        last: Set of ids of those that the outputs read.
+        calls: List of the layers, one for each call, in order.
+        before: List with the numbers of the calls that each reads.
+        last: Set with the numbers of the calls that the outputs read.
     """
 
     def __init__(self, base: keras.Model):
         self._mixing = {id(layer) for layer in mixing_layers(base)}
-        self.before: dict[int, tuple[Any, set[int]]] = {}
+        self.calls: list[Any] = []
+        self.before: list[set[int]] = []
         view = functional_view(base)
         inputs = keras.tree.map_structure(lambda _: Nearest(), view.input)
         outputs = run_graph(view, inputs, self._call)
@@ -132,28 +133,27 @@ class Order:
 
     def _call(self, layer: Any, *args: Any, **kwargs: Any) -> Any:
         if is_graph_model(layer):
-            inputs = inputs_of_call(args, kwargs)
-            return run_graph(functional_view(layer), inputs, self._call)
+            return run_inner(layer, args, kwargs, self._call, enter=None)
         nearest = _union((args, kwargs))
         if id(layer) in self._mixing:
-            _, before = self.before.get(id(layer), (layer, set()))
-            self.before[id(layer)] = layer, before | nearest - {id(layer)}
-            nearest = {id(layer)}
+            nearest, before = {len(self.calls)}, nearest
+            self.calls.append(layer)
+            self.before.append(before)
         return _like_outputs(layer, Nearest(nearest))
 
 
 class Nearest:
-    """Ids of the last layers that mix features before a tensor."""
+    """The last calls of layers that mix features before a tensor."""
 
-    def __init__(self, layers: Iterable[int] = ()):
-        self.layers = set(layers)
+    def __init__(self, calls: Iterable[int] = ()):
+        self.calls = set(calls)
 
 
 def _union(structure: Any) -> set[int]:
     found: set[int] = set()
     for leaf in keras.tree.flatten(structure):
         if isinstance(leaf, Nearest):
-            found |= leaf.layers
+            found |= leaf.calls
     return found
 
 
@@ -162,19 +162,20 @@ def _like_outputs(layer: Any, value: Any) -> list[Any]:
     return [value for _ in node.outputs]
 
 
-def _depths(order: Order) -> list[tuple[Any, int]]:
-    """How many layers that mix features lie between each and the outputs."""
-    depths = dict.fromkeys(order.before, 0) | dict.fromkeys(order.last, 1)
-    for key, (_, before) in reversed(order.before.items()):
-        for earlier in before:
-            depths[earlier] = max(depths[earlier], depths[key] + 1)
-    return [(layer, depths[key]) for key, (layer, _) in order.before.items()]
+def _depths(order: Order) -> list[int]:
+    """How many calls that mix features there are from each to an output."""
+    depths = [int(call in order.last) for call in range(len(order.calls))]
+    for call in reversed(range(len(depths))):
+        for earlier in order.before[call]:
+            if depths[call]:
+                depths[earlier] = max(depths[earlier], depths[call] + 1)
+    return depths
 
 
 def _last_layers(base: keras.Model) -> list[Any]:
     order = Order(base)
     depths = _depths(order)
-    deepest = max((depth for _, depth in depths), default=0)
+    deepest = max(depths, default=0)
     if deepest == 0:
         raise ValueError(
             "The heads begin at layers that can learn to mix features, such "
@@ -182,12 +183,17 @@ def _last_layers(base: keras.Model) -> list[Any]:
             f"{base.name!r}, which has none. Say where with `heads_from`."
         )
     count = max(min(NUM_LAYERS, deepest - 1), 1)
-    # An output may be what the layers of another one read.
-    return [
-        layer
-        for layer, depth in depths
-        if 1 <= depth <= count or id(layer) in order.last
-    ]
+    starts: dict[int, Any] = {}
+    early: set[int] = set()
+    for call, layer in enumerate(order.calls):
+        # An output may be what the layers of another one read.
+        if 1 <= depths[call] <= count or call in order.last:
+            starts[id(layer)] = layer
+        elif depths[call]:
+            early.add(id(layer))
+    # Heads would begin where a layer is called first.
+    late = [layer for key, layer in starts.items() if key not in early]
+    return late or list(starts.values())
 
 
 def _as_names(heads_from: Any) -> list[str]:

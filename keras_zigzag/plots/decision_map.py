@@ -22,6 +22,8 @@ from keras_zigzag.plots.palette import LINES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+ROUNDING = 1e-6
+
 
 def decision_map(
     x: Any,
@@ -43,9 +45,10 @@ def decision_map(
         uncertainty: Array of shape `(height, width)`, or `(height * width,)`
             in the order of `np.meshgrid(x, y)`. Places that are not finite
             are grey, and a note says how many.
-        prediction: Array of the same shape, or with a last axis of classes:
-            where the most probable class changes there is a white line.
-            Defaults to `None`.
+        prediction: Array of the same shape, of integer classes or of the
+            probability of class 1, or with a last axis of classes: where the
+            most probable class changes there is a white line. Defaults to
+            `None`.
         points: Array of shape `(num_points, 2)`, the training samples.
             Defaults to `None`.
         labels: Array of integers of shape `(num_points,)`, their classes.
@@ -55,6 +58,10 @@ def decision_map(
 
     Returns:
         The axes.
+
+    Raises:
+        ValueError: If shapes do not agree, nothing is finite, or single
+            predictions are neither integers nor probabilities.
 
     Example:
 
@@ -156,11 +163,24 @@ def _on_grid(values: Any, shape: tuple[int, int], name: str) -> Array:
     return values.reshape(shape)
 
 
+def _check_probabilities(prediction: Array) -> None:
+    known = prediction[np.isfinite(prediction)]
+    # Means of probabilities may round to a little more.
+    if np.any((known < -ROUNDING) | (known > 1 + ROUNDING)):
+        raise ValueError(
+            "`prediction` must be the probability of class 1, or classes as "
+            "integers. Received: values from "
+            f"{known.min():.3g} to {known.max():.3g}. Apply a sigmoid to "
+            "logits."
+        )
+
+
 def _classes(prediction: Any, shape: tuple[int, int]) -> Array:
     prediction = as_numbers(prediction, "prediction")
     size = shape[0] * shape[1]
     if prediction.size > size and prediction.size % size == 0:
         prediction = most_probable(prediction.reshape(size, -1))
     elif prediction.size == size and prediction.dtype.kind == "f":
+        _check_probabilities(prediction)
         prediction = yes_or_no(prediction.reshape(size))
     return _on_grid(prediction, shape, "prediction")

@@ -35,8 +35,9 @@ def training_curves(
 
     Args:
         history: What `fit` returns, a `keras.callbacks.History`, or its
-            dictionary from names to one number per epoch. NaN is an epoch
-            without a number, and leaves a gap.
+            dictionary from names to one number per epoch, the first of them
+            epoch 1; a `History` knows where `fit` went on from. NaN is an
+            epoch without a number, and leaves a gap.
         metrics: List of names, with or without `val_`; `*` stands for
             anything, as in `"*_roc_auc"`. Defaults to `None`: the accuracy,
             rAULC, rejection ratio, Spearman's correlation and ROC-AUCs that
@@ -63,19 +64,21 @@ def training_curves(
     """
     logs = _logs(history)
     chosen = _chosen(logs, metrics)
-    num_epochs = max(map(len, logs.values()))
+    epochs_of_logs = _epochs(history, max(map(len, logs.values())))
     frequency = checked_count("frequency", frequency)
+    measured = epochs_of_logs[epochs_of_logs % frequency == 0]
     if metrics is None:
         # A metric that was undefined after some epochs has no numbers there,
         # and nobody knows which they are.
         fitting = [
             name
             for name in chosen
-            if len(logs[name]) in (num_epochs, num_epochs // frequency)
+            if len(logs[name]) in (len(epochs_of_logs), len(measured))
         ]
         chosen = fitting or chosen
     curves = {
-        name: _curve(name, logs[name], num_epochs, frequency) for name in chosen
+        name: _curve(name, logs[name], epochs_of_logs, measured, frequency)
+        for name in chosen
     }
 
     ax = axes_for(ax)
@@ -136,19 +139,31 @@ def _matching(logs: dict[str, Any], patterns: Sequence[str]) -> list[str]:
     ]
 
 
+def _epochs(history: Any, num_epochs: int) -> np.ndarray:
+    """Numbers of the epochs, from 1; of a training that went on from later."""
+    epochs = np.asarray(getattr(history, "epoch", ()), dtype=int) + 1
+    if len(epochs) == num_epochs:
+        return epochs
+    return np.arange(1, num_epochs + 1)
+
+
 def _curve(
-    name: str, values: Any, num_epochs: int, frequency: int
+    name: str,
+    values: Any,
+    epochs: np.ndarray,
+    measured: np.ndarray,
+    frequency: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Epochs and values; the epochs count from 1."""
+    """Epochs and values, one for each or one where it was measured."""
     values = np.asarray(values, dtype="float64")
-    if len(values) == num_epochs:
-        frequency = 1
-    if len(values) != num_epochs // frequency:
+    if len(values) == len(epochs):
+        return epochs, values
+    if len(values) != len(measured):
         raise ValueError(
             f"`{name}` has not a number for every epoch. Say how often it was "
             "measured, `frequency=`, or leave it out if it was not defined "
             "after some of them. Received: "
             f"frequency={frequency}, {len(values)} numbers in a history of "
-            f"{num_epochs} epochs."
+            f"{len(epochs)} epochs."
         )
-    return np.arange(1, len(values) + 1) * frequency, values
+    return measured, values

@@ -97,7 +97,9 @@ class BinaryPrior(Prior):
     def check_loss(self, loss: Any) -> None:
         check_from_logits(only(loss), self.from_logits, "sigmoid")
 
-    def check_values(self, targets: np.ndarray, loss: Any = None) -> None:
+    def check_values(
+        self, targets: np.ndarray, ignored: int | None = None
+    ) -> None:
         require_finite(targets)
         check_value_shape(self, targets.shape)
         outside = (targets < 0) | (targets > 1)

@@ -146,13 +146,18 @@ class OneHotPrior(Prior):
     def check_loss(self, loss: Any) -> None:
         check_from_logits(only(loss), self.from_logits, "softmax")
 
-    def check_values(self, targets: np.ndarray, loss: Any = None) -> None:
+    def check_targets(self, targets: Any, loss: Any = None) -> None:
+        super().check_targets(targets, loss)
+        shape = only(targets).shape
+        check_labels_of(only(loss), self._is_sparse(shape), shape)
+
+    def check_values(
+        self, targets: np.ndarray, ignored: int | None = None
+    ) -> None:
         require_finite(targets)
         self._check_shape(targets.shape)
-        is_sparse = self._is_sparse(targets.shape)
-        check_labels_of(only(loss), is_sparse, targets.shape)
-        if is_sparse:
-            self._check_labels(targets, ignored_class(loss))
+        if self._is_sparse(targets.shape):
+            self._check_labels(targets, ignored)
         else:
             self._check_weights(targets)
 

@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_zigzag.checks import is_scalar
 from keras_zigzag.fixed_options import FixedOptions
+from keras_zigzag.priors.losses import ignored_class
 
 Tensor = Any
 Shape = tuple[int | None, ...]
@@ -200,10 +201,18 @@ class Prior(FixedOptions, keras.layers.Layer):
             targets: Array, or the one array in a list or dictionary.
             loss: The loss of the model. Defaults to `None`.
         """
-        self.check_values(only(targets), only(loss))
+        self.check_values(only(targets), ignored_class(only(loss)))
 
-    def check_values(self, targets: np.ndarray, loss: Any = None) -> None:
-        """As `check_targets`, for the array itself."""
+    def check_values(
+        self, targets: np.ndarray, ignored: int | None = None
+    ) -> None:
+        """Raises a `ValueError` if this array cannot hold targets.
+
+        Args:
+            targets: Array.
+            ignored: Integer. The label that stands for none. Defaults to
+                `None`.
+        """
         raise NotImplementedError
 
     def check_loss(self, loss: Any) -> None:

@@ -150,7 +150,9 @@ class ValuePrior(Prior):
     def answer(self, prediction: Tensor) -> Tensor:
         return self._with_channel_axis(ops.cast(prediction, "float32"))
 
-    def check_values(self, targets: np.ndarray, loss: Any = None) -> None:
+    def check_values(
+        self, targets: np.ndarray, ignored: int | None = None
+    ) -> None:
         require_finite(targets)
         check_value_shape(self, targets.shape)
         if not self.is_ready:

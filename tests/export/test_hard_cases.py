@@ -15,6 +15,7 @@ from tests.export.artifacts import (
     run_in_new_process,
     skip_unless_available,
 )
+from tests.zigzag.toys import randomise
 
 FORMATS = ("saved_model", "onnx", "litert", "openvino", "torch")
 # What each class, fed back, adds to the logits.
@@ -159,6 +160,40 @@ def test_hard_cases_in_artifacts(runtime, tmp_path):
     for key, (model, inputs) in models.items():
         expected = flat(model.predict(inputs, verbose=0))
         assert outputs[key].keys() == expected.keys()
+
+
+def words_in_half_precision(policy):
+    """Numbers of words and sizes, as floats that the policy would round."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(policy)
+    try:
+        inputs = {
+            name: keras.Input((1,), name=name) for name in ("word", "size")
+        }
+        word = keras.layers.Embedding(4_000, 8)(inputs["word"])
+        size = keras.layers.Rescaling(1e-5, dtype="float32")(inputs["size"])
+        x = keras.layers.Concatenate(dtype="float32")(
+            [keras.layers.Flatten()(word), size]
+        )
+        outputs = keras.layers.Dense(3, "softmax", dtype="float32")(x)
+        base = keras.Model(inputs, outputs)
+        model = kz.ZigZagModel.from_model(base, task="classification")
+    finally:
+        keras.config.set_dtype_policy(before)
+    return randomise(model)
+
+
+@pytest.mark.first_quick_on("tensorflow")
+@pytest.mark.slow_but_on("tensorflow")
+@pytest.mark.parametrize("runtime", ["saved_model", "onnx"])
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_inputs_keep_their_precision(policy, runtime, tmp_path):
+    words = np.array([[1], [257], [2049], [3001]], "float32")
+    sizes = np.array([[1], [1013.25], [70_000], [1e5]], "float32")
+    model, x = words_in_half_precision(policy), {"word": words, "size": sizes}
+    (outputs,) = run(runtime, {"one": (model, x)}, tmp_path).values()
+    for name, expected in model.predict(x, verbose=0).items():
+        np.testing.assert_allclose(outputs[name], expected, atol=1e-3)
 
 
 @keras.saving.register_keras_serializable("keras_zigzag_tests")

@@ -98,3 +98,27 @@ def test_what_was_not_defined_after_some_epochs_is_left_out():
         plots.training_curves(history, metrics="raulc")
     with pytest.raises(ValueError, match="frequency=0"):
         plots.training_curves(HISTORY, frequency=0)
+
+
+def continued(initial_epoch, epochs, frequency):
+    """A `History` of a training that goes on, as Keras writes it."""
+    history = keras.callbacks.History()
+    history.on_train_begin()
+    for epoch in range(initial_epoch, epochs):
+        logs = {"loss": 1.0}
+        if (epoch + 1) % frequency == 0:
+            logs["val_raulc"] = epoch + 1.0
+        history.set_model(keras.Sequential())
+        history.on_epoch_end(epoch, logs)
+    return history
+
+
+@pytest.mark.parametrize("frequency", [1, 3])
+def test_a_training_that_went_on(frequency):
+    history = continued(10, 20, frequency)
+    ax = plots.training_curves(history, frequency=frequency)
+    epochs = [e for e in range(11, 21) if e % frequency == 0]
+    np.testing.assert_array_equal(line(ax, "raulc"), [epochs, epochs])
+    # Its dictionary does not know when it began.
+    plain = plots.training_curves(history.history, metrics="loss")
+    assert line(plain, "loss")[0][0] == 1

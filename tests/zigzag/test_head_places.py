@@ -530,3 +530,86 @@ def test_outputs_that_are_models_keep_their_names(num_heads, prior_at):
     )
     logs = model.train_on_batch(toys.features(), y, return_dict=True)
     assert "kind_accuracy" in logs
+
+
+def test_heads_do_not_begin_where_a_layer_is_called_early():
+    base = shared()
+    assert names(head_starts(base, None)) == ["answer"]
+    headed = with_heads(base, 3).model
+    found = [layer.name for layer in headed.layers]
+    assert {"twice", "middle", "answer_head_2"} <= set(found)
+    # A network without another layer has heads all the same.
+    inputs = keras.Input((4,))
+    only = layers.Dense(4, name="only")
+    base = keras.Model(inputs, only(only(only(only(inputs)))))
+    assert names(head_starts(base, None)) == ["only"]
+
+
+def test_activations_with_weights_do_not_mix_features():
+    base = keras.Sequential([keras.Input((8, 8, 2))])
+    for index in range(3):
+        base.add(layers.Conv2D(3, 3, padding="same", name=f"conv_{index}"))
+        base.add(layers.PReLU())
+        base.add(layers.LayerNormalization(axis=[1, 2, 3]))
+    assert names(head_starts(base, None)) == ["conv_1", "conv_2"]
+
+
+@keras.saving.register_keras_serializable("keras_zigzag_tests")
+class OwnDense(layers.Layer):
+    """A regulariser of which the config does not tell."""
+
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+
+    def build(self, shape):
+        self.kernel = self.add_weight(
+            shape=(shape[-1], self.units), regularizer="l2", name="kernel"
+        )
+
+    def call(self, inputs):
+        return inputs @ self.kernel
+
+    def get_config(self):
+        return super().get_config() | {"units": self.units}
+
+
+def penalty(model):
+    return float(sum(model.network.losses))
+
+
+def test_regularizers_of_weights_that_no_config_tells_of(tmp_path):
+    base = keras.Sequential(
+        [keras.Input((4,)), layers.Dense(5), OwnDense(3, name="own")]
+    )
+    model = kz.ZigZagModel.from_model(
+        base, "regression", num_heads=4, heads_from="own", head_start="fresh"
+    )
+    kernels = [
+        ops.convert_to_numpy(model.network.get_layer(f"own_head_{k}").kernel)
+        for k in range(4)
+    ]
+    # Keras's L2 is 0.01 times the sum of squares.
+    expected = 0.01 * np.mean([np.sum(kernel**2) for kernel in kernels])
+    assert penalty(model) == pytest.approx(expected, rel=1e-5)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert penalty(loaded) == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_last_layer_that_an_inner_model_ends_in_too():
+    last = layers.Dense(4, name="last")
+    inner_input = keras.Input((4,))
+    x = layers.Dense(4, activation="relu")(inner_input)
+    inner = keras.Model(inner_input, last(x), name="inner")
+    inputs = keras.Input((4,))
+    x = layers.Dense(4, name="own")(inner(inputs))
+    base = keras.Model(inputs, last(x))
+    headed = with_heads(base, 3, heads_from="own").model
+    assert headed.output_names == ["last"]
+    np.testing.assert_allclose(
+        headed.predict(toys.features(), verbose=0)[:, 0],
+        base.predict(toys.features(), verbose=0),
+        rtol=1e-5,
+        atol=1e-6,
+    )

@@ -162,3 +162,25 @@ def test_second_input_of_another_width():
         ValueError, match=r"4 channels.*Received: .*\(None, 3\)"
     ):
         kz.ZigZagModel(network, prior)
+
+
+def test_a_graph_without_a_prior_is_refused():
+    inputs = [keras.Input((4,), name=name) for name in ("a", "b", "prior")]
+    x = keras.layers.Concatenate()(inputs)
+    flat = keras.Model(inputs, keras.layers.Dense(3, "softmax")(x))
+    prior = kz.priors.OneHotPrior(num_classes=3)
+    with pytest.raises(ValueError, match=r"\[\[a, b\], prior\]"):
+        kz.ZigZagModel(flat, prior)
+    nested = keras.Model([inputs[:2], inputs[2]], flat.output)
+    assert kz.ZigZagModel(nested, prior).prior.num_classes == 3
+    single = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    with pytest.raises(ValueError, match="from_model"):
+        kz.ZigZagModel(single, kz.priors.OneHotPrior(num_classes=3))
+
+
+def test_an_export_of_a_subclassed_network_needs_a_signature(tmp_path):
+    model, (x, y) = subclassed(), class_data(16)
+    model.compile("adam", "sparse_categorical_crossentropy")
+    model.fit(x, y, verbose=0)
+    with pytest.raises(ValueError, match="`input_signature`"):
+        model.export(tmp_path / "artifact")
