@@ -60,19 +60,18 @@ class ChosenOutput:
             return keys[0] if len(keys) == 1 else None
         if self.output in keys:
             return self.output
-        by_name = dict(enumerate(self.names))
-        by_name |= {name: index for index, name in by_name.items()}
-        return by_name.get(self.output)
+        if self.output in self.names:
+            return self.names.index(self.output)
+        return dict(enumerate(self.names)).get(self.output)
 
 
 def chosen_output(model: Any, output: Any) -> ChosenOutput:
     """The output of this model that goes by a key, an index or a name."""
     prior = prior_of(model)
+    structure: Any = getattr(model, "output", None)
+    names = getattr(model, "output_names", None)
     if isinstance(prior, JointPrior):
         structure, names = prior.priors, prior.output_names
-    else:
-        structure = getattr(model, "output", None)
-        names = getattr(model, "output_names", None)
     is_list = isinstance(structure, (list, tuple))
     return ChosenOutput(output, tuple(names or ()) if is_list else ())
 
