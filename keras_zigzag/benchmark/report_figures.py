@@ -1,5 +1,6 @@
 """The pictures of a report."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GRID = 4  # small panels in a row
+PANEL_TITLE = 24  # characters, for which one of these is wide enough
 # A few samples far away must not press all others into a corner.
 SHOWN = 0.995
 FEW = 5  # samples, of which a bin has no accuracy to speak of
@@ -119,7 +121,7 @@ def error_figure(scores: Mapping[str, Samples], units: str = "") -> "Figure":
         try:
             _draw_error(ax, label, one)
         except ValueError:
-            _finish(ax, f"{label}\nconstant uncertainty")
+            _finish(ax, label, "constant uncertainty")
     name = f"error, {units}" if units else "absolute error"
     shared_labels(figure, "uncertainty", name)
     return figure
@@ -247,7 +249,7 @@ def _draw_reliability(ax: "Axes", label: str, scores: Samples) -> None:
     is_full = curve.share * len(scores.id.targets) > FEW - 0.5
     ax.lines[0].set_data(curve.confidence[is_full], curve.frequency[is_full])
     ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-    _finish(ax, f"{label}\n{text}")
+    _finish(ax, label, text)
 
 
 def _draw_error(ax: "Axes", label: str, scores: Samples) -> None:
@@ -261,11 +263,12 @@ def _draw_error(ax: "Axes", label: str, scores: Samples) -> None:
         edge = 0.05 * (high - low)
         ax.set_xlim(low - edge, high + edge)
     ax.set_ylim(0.0, 1.05 * np.quantile(error, SHOWN))
-    _finish(ax, f"{label}\n{text}")
+    _finish(ax, label, text)
 
 
-def _finish(ax: "Axes", title: str) -> None:
+def _finish(ax: "Axes", label: str, text: str) -> None:
     """A small panel has a title and no legend."""
+    title = "\n".join([*textwrap.wrap(label, PANEL_TITLE), text])
     if ax.get_legend():
         ax.get_legend().remove()
     ax.set(xlabel="", ylabel="")

@@ -13,6 +13,7 @@ from keras_zigzag.benchmark.paper_results import PublishedValue
 from keras_zigzag.benchmark.report_figures import (
     calibration_figure,
     curves_figure,
+    reliability_figure,
     samples_figure,
 )
 from keras_zigzag.benchmark.report_panels import (
@@ -139,6 +140,24 @@ def test_a_constant_uncertainty_has_no_calibration_curve():
     np.testing.assert_allclose(*curves[0].get_data())
     del scores["own"]
     assert calibration_figure(scores) is None
+
+
+def test_titles_of_small_panels_stay_apart():
+    labels, p = np.array([0, 1] * 10), np.linspace(0.1, 0.9, 20)
+    prediction = np.stack([1 - p, p], axis=-1)
+    one = samples("classification", labels, prediction, p)
+    names = [
+        "ZigZag, 5 heads, prior at the heads",
+        "ZigZag, 5 heads, of the last layer",
+    ]
+    figure = reliability_figure(dict.fromkeys([*names, "c", "d"], one))
+    figure.canvas.draw()
+    first, second = (
+        ax._left_title.get_window_extent() for ax in figure.axes[:2]
+    )
+    assert first.x1 < second.x0
+    title = figure.axes[0]._left_title.get_text()
+    assert title.replace("\n", " ").startswith(names[0])
 
 
 def test_a_long_label_fits_beside_its_panels():
