@@ -79,21 +79,46 @@ def export_serving_model(
     """
     # Keras takes a path for some of the formats only.
     filepath = os.fspath(filepath)
+    _check_suffix(filepath, format)
     if input_signature is None:
         input_signature = model.input_signature()
     kwargs.update({"format": format, "input_signature": input_signature})
     with constants_as_arrays(model):
         # From a graph of TensorFlow the converters take names themselves.
         if keras.backend.backend() == "tensorflow" or format not in SET_NAMES:
-            ServingModel(model).export(filepath, **kwargs)
+            _export(ServingModel(model), filepath, kwargs)
             return
         (structure,) = input_signature
         specs = keras.tree.flatten(structure)
         kwargs["input_signature"] = specs if len(specs) == 1 else [specs]
         traced = TracedModel(model, structure)
-        traced.export(filepath, **kwargs)
+        _export(traced, filepath, kwargs)
     names = [spec.name for spec in specs]
     SET_NAMES[format](filepath, names, traced.output_names)
+
+
+def _check_suffix(filepath: str, format: str) -> None:
+    """Raises a `ValueError` for a file's name and a format of a folder."""
+    suffix = os.path.splitext(filepath)[1]
+    if format == "tf_saved_model" and suffix in SUFFIXES:
+        raise ValueError(
+            "A SavedModel is a folder. Received: "
+            f"filepath={filepath!r} and format={format!r}. For a file of this "
+            f"kind give `format={SUFFIXES[suffix]!r}`."
+        )
+
+
+def _export(model: ServingModel, filepath: str, kwargs: Any) -> None:
+    try:
+        model.export(filepath, **kwargs)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{error}. The converters come with `keras-zigzag[export]`, but "
+            "for `jax2onnx` and `litert-torch`, which are installed by "
+            f"themselves. Received: format={kwargs['format']!r} on the "
+            f"backend {keras.backend.backend()}.",
+            name=error.name,
+        ) from error
 
 
 def flat_outputs(outputs: dict[str, Any]) -> dict[str, Any]:
@@ -177,4 +202,10 @@ def set_openvino_names(
     openvino.serialize(artifact, filepath)
 
 
+SUFFIXES = {
+    ".onnx": "onnx",
+    ".xml": "openvino",
+    ".tflite": "litert",
+    ".pt2": "torch",
+}
 SET_NAMES = {"onnx": set_onnx_names, "openvino": set_openvino_names}

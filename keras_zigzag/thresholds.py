@@ -140,7 +140,8 @@ def threshold_at_coverage(
     That of `threshold_at_false_alarm_rate` for a rate of `1 - coverage`.
 
     Args:
-        uncertainty: Array. Uncertainties of validation samples.
+        uncertainty: Array. Uncertainties of validation samples that are
+            independent: of pixels or words not all of a sample.
         coverage: Float in `(0, 1)`. The share of samples to accept. Defaults
             to `0.95`.
         confidence: Float in `(0, 1)`, or `None`. Defaults to `0.95`.
@@ -191,7 +192,8 @@ def threshold_at_risk(
         loss: Array. One loss per validation sample, such as 1 where the
             prediction is wrong and 0 where it is right. With a `confidence`
             all in `[0, 1]`.
-        uncertainty: Array. One uncertainty per sample.
+        uncertainty: Array. One uncertainty per sample; samples are
+            independent, as pixels of an image are not.
         risk: Float, positive. The highest mean loss that is wanted. Defaults
             to `0.05`.
         confidence: Float in `(0, 1)`, or `None`. Defaults to `0.95`.

@@ -383,6 +383,12 @@ def check_layer(base: keras.Model, name: str, argument: str = "layer") -> None:
         for layer in sublayers(base)
         if layer is not base and layer.weights
     ]
+    if not isinstance(name, str):
+        raise ValueError(
+            f"`{argument}` must be the name of a layer. Received: "
+            f"{argument}={name!r}. Several names go into `prior_at`, as in "
+            "`ZigZagModel.from_model(base, ..., prior_at=['one', 'other'])`."
+        )
     every = {layer.name for layer in sublayers(base)}
     if name not in every or name == base.name:
         raise ValueError(

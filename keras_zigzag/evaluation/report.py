@@ -99,6 +99,10 @@ class UncertaintyReport(Mapping[str, float]):
     def __getitem__(self, key: str) -> float:
         if key in self.missing:
             raise KeyError(f"{key} is not defined here: {self.missing[key]}")
+        if key not in self._values:
+            raise KeyError(
+                f"There is no metric {key!r}. Expected one of {list(self)}"
+            )
         return self._values[key]
 
     def __iter__(self) -> Iterator[str]:

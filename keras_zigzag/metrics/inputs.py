@@ -105,7 +105,9 @@ def as_scores(
     if num_nan and nan_policy == "raise":
         raise ValueError(
             f"`{name}` must not hold NaN; `nan_policy='worst'` ranks it as "
-            f"most uncertain. Received: {num_nan} NaN of {array.size}."
+            f"most uncertain. Received: {num_nan} NaN of {array.size}. Where "
+            "it is NaN because nothing is there, as at padding, leave these "
+            "places out instead: `values[mask]` of all that is given."
         )
     return array
 

@@ -89,7 +89,9 @@ class OneHotPrior(Prior):
             raise ValueError(
                 "A classification needs an output with one channel per class, "
                 f"two at least. Received: an output of shape {output_shape}. "
-                "For one sigmoid output use `task='binary'`."
+                "For one sigmoid output use `task='binary'`, for values "
+                "'regression'; several outputs may have one task each, as in "
+                "`task={'kind': 'classification', 'size': 'regression'}`."
             )
         super().build(output_shape)
 

@@ -167,3 +167,11 @@ def test_the_callback_takes_both_kinds_of_labels():
     one_hot = np.eye(3)[y]
     report = log_of(model, (x, y), x, one_hot)
     assert dict(report) == dict(kz.evaluate_uncertainty(model, (x, one_hot)))
+
+
+def test_a_metric_that_there_is_not():
+    report = kz.evaluate_scores([0, 1], [0, 0], [0.1, 0.2])
+    with pytest.raises(KeyError, match="no metric 'svhn_roc_auc'.*accuracy"):
+        report["svhn_roc_auc"]
+    assert report.get("svhn_roc_auc") is None
+    assert "svhn_roc_auc" not in report

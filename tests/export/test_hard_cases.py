@@ -218,3 +218,18 @@ def test_a_layer_that_keeps_a_tensor_of_its_call(tmp_path):
     (outputs,) = run("saved_model", {"one": (model, TIES)}, tmp_path).values()
     expected = model.predict(TIES, verbose=0)["prediction"]
     np.testing.assert_allclose(outputs["prediction"], expected, atol=1e-5)
+
+
+def test_a_file_name_of_another_format(tmp_path):
+    with pytest.raises(ValueError, match="format='onnx'"):
+        classes().export(tmp_path / "model.onnx")
+    assert not (tmp_path / "model.onnx").exists()
+
+
+def test_a_converter_that_is_not_installed(tmp_path, monkeypatch):
+    def missing(self, filepath, **kwargs):
+        raise ModuleNotFoundError("No module named 'onnx'", name="onnx")
+
+    monkeypatch.setattr(keras.Model, "export", missing)
+    with pytest.raises(ModuleNotFoundError, match=r"keras-zigzag\[export\]"):
+        classes().export(tmp_path / "model.onnx", format="onnx")

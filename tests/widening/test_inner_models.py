@@ -179,3 +179,12 @@ def test_an_activation_in_two_layers_is_nothing_to_tell_of(recwarn):
     )
     kz.ZigZagModel.from_model(base, "regression")
     assert not [one for one in recwarn if "is part of both" in str(one)]
+
+
+def test_a_list_is_no_name_of_a_layer():
+    base = keras.Sequential([keras.Input((4,)), layers.Dense(2, name="one")])
+    with pytest.raises(ValueError, match="Several names go into `prior_at`"):
+        kz.ZigZagModel.from_model(base, "regression", layer=["one"])
+    prior = kz.priors.ValuePrior(2)
+    with pytest.raises(ValueError, match="`layer` must be the name"):
+        kz.widen_model(base, prior, layer=["one"])
