@@ -69,7 +69,7 @@ def enter_inner(tensor: Tensor, known: Tensor, mask: Tensor = None) -> Tensor:
     rank = len(known.shape)
     if mask is None and is_same and len(tensor.shape) == rank:
         return tensor
-    layer = InnerInput(to, rank, dtype=to)
+    layer = InnerInput(to, rank, dtype="float32")
     return layer(tensor if mask is None else [tensor, mask])
 
 

@@ -3,8 +3,10 @@
 from typing import Any
 
 import keras
+from keras import ops
 
 Tensor = Any
+TAKE_MASKS_OFF = (keras.layers.MultiHeadAttention,)
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -27,6 +29,29 @@ class TakeMask(keras.layers.Layer):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask[1] if isinstance(mask, (list, tuple)) else None
+
+
+@keras.saving.register_keras_serializable(package="keras_zigzag")
+class HandOn(keras.layers.Layer):
+    """Passes a tensor on as another one with the same values and mask.
+
+    An attention of Keras takes the mask off the tensors that it reads, and
+    what reads them next would see none.
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.autocast = False
+
+    def call(self, inputs: Tensor) -> Tensor:
+        return ops.copy(inputs)
+
+    def compute_mask(self, inputs: Tensor, mask: Any = None) -> Any:
+        return mask
 
 
 class MaskTaker:

@@ -1,5 +1,6 @@
 """The layers through which the prior enters a widened network."""
 
+import math
 from typing import Any
 
 import keras
@@ -205,7 +206,8 @@ def lay_on(
     batch_size, *spatial = sizes
     _check_batch(prior, batch_size)
     if len(prior.shape) > 2 and len(prior.shape) != len(features.shape):
-        prior = ops.reshape(prior, (batch_size, -1))
+        # A size that is a tensor would hide the others from TensorFlow.
+        prior = ops.reshape(prior, (-1, math.prod(prior.shape[1:])))
     if len(prior.shape) == 2:
         width = prior.shape[-1]
         prior = ops.reshape(prior, (-1, *[1 for _ in spatial], width))

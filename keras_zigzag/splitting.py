@@ -4,7 +4,8 @@ from typing import Any
 
 import keras
 
-from keras_zigzag.graphs import input_like, keras_tensors
+from keras_zigzag.graphs import input_like, keras_tensors, sublayers
+from keras_zigzag.mask_taker import TAKE_MASKS_OFF, HandOn
 from keras_zigzag.of_keras import is_of_keras
 from keras_zigzag.prior_layers import RowsAgain
 from keras_zigzag.rewriting import call_again
@@ -29,7 +30,11 @@ class SplitNetwork:
         self.network = network
         self._parts = split(network) if _is_split(network) else None
         self._again = RowsAgain()
+        self._hand_on = HandOn(dtype="float32")
         self._has_samples = self._of_samples()
+        self._has_attention = any(
+            isinstance(layer, TAKE_MASKS_OFF) for layer in sublayers(network)
+        )
 
     def trunk(self, inputs: Any, training: bool | None = None) -> Any:
         """What all passes share; hand it to `head`."""
@@ -43,6 +48,11 @@ class SplitNetwork:
         """One pass."""
         if self._parts is None:
             return self.network([features, prior], training=training)
+        if self._has_attention:
+            features = keras.tree.map_structure(
+                lambda leaf: None if leaf is None else self._hand_on(leaf),
+                features,
+            )
         return self._parts[1]([features, prior], training=training)
 
     def again(self, features: Any, count: int | Tensor) -> Any:
@@ -87,7 +97,13 @@ def split(network: keras.Model) -> tuple[keras.Model, keras.Model]:
     extended = keras.Model(network.input, [network.output, network.input[1]])
     clone = call_again(extended, walk.call, [inputs, prior])
     outputs, _ = keras.tree.map_structure(walk.in_head, clone.output)
-    trunk = Part(inputs, as_inputs(walk.cut), name=f"{network.name}__trunk")
+    # Inputs that are features as they are would be those of another call.
+    known = {id(tensor) for tensor in keras.tree.flatten(inputs)}
+    cut = [
+        HandOn(dtype="float32")(tensor) if id(tensor) in known else tensor
+        for tensor in walk.cut
+    ]
+    trunk = Part(inputs, as_inputs(cut), name=f"{network.name}__trunk")
     head = Part(
         [as_inputs(walk.head_inputs), walk.head_prior],
         outputs,

@@ -201,7 +201,8 @@ class Evaluation:
             return
         _, y, weight = self.id_batches.arrays
         chosen = chosen_output(model, self.output)
-        targets = targets_that_count(chosen.of(y), chosen.of(weight))
+        targets, weight = host_arrays([chosen.of(y), chosen.of(weight)])
+        targets = targets_that_count(targets, weight)
         if targets is None:
             return
         try:

@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_zigzag import combining, distances, scores
 from keras_zigzag.finite import unknown_unless_finite
-from keras_zigzag.heads.layers import HEAD_AXIS, TakeHead
+from keras_zigzag.heads.layers import HEAD_AXIS, TakeHead, check_axis
 from keras_zigzag.mask_taker import MaskTaker
 from keras_zigzag.priors.binary_prior import BinaryPrior
 from keras_zigzag.priors.joint_prior import JointPrior
@@ -70,6 +70,10 @@ class HeadAnswers:
         """The outputs of each head by itself, with their masks."""
         if self.num_heads == 1:
             return (outputs,)
+        # Of a subclassed network nothing is known before it is called.
+        for leaf in keras.tree.flatten(outputs):
+            if None not in leaf.shape[HEAD_AXIS : HEAD_AXIS + 1]:
+                check_axis(leaf, self.num_heads)
         return tuple(
             keras.tree.map_structure(
                 lambda leaf, index=index: self._take_head(leaf, index=index),

@@ -11,6 +11,7 @@ from keras_zigzag.graphs import (
     is_graph_model,
     layers_in_order,
     run_graph,
+    sublayers,
 )
 from keras_zigzag.heads.layers import (
     HeadInput,
@@ -20,6 +21,7 @@ from keras_zigzag.heads.layers import (
 from keras_zigzag.heads.places import Flow, head_starts
 from keras_zigzag.heads.weights import HeadWeights, start_alike
 from keras_zigzag.inner_models import enter_inner, run_inner
+from keras_zigzag.mask_taker import TAKE_MASKS_OFF, HandOn
 from keras_zigzag.seeding import unseeded
 
 
@@ -165,6 +167,10 @@ class Multiplying:
             return self._unfolded(layer, args, kwargs)
         if not inside:
             return self._called(layer, None, args, kwargs)
+        if any(isinstance(one, TAKE_MASKS_OFF) for one in _sublayers(layer)):
+            args, kwargs = keras.tree.map_structure(
+                self._handed_on, (args, kwargs)
+            )
         outputs = [
             self._called(layer, index, *_of_head(index, (args, kwargs)))
             for index in range(self.num_heads)
@@ -253,6 +259,14 @@ class Multiplying:
             self._entered[id(leaf)] = leaf, Several(tensors)
         return self._entered[id(leaf)][1]
 
+    def _handed_on(self, leaf: Any) -> Any:
+        """A tensor for each head of one that all read."""
+        if not isinstance(leaf, keras.KerasTensor):
+            return leaf
+        return Several(
+            HandOn(dtype="float32")(leaf) for _ in range(self.num_heads)
+        )
+
     def _stacked(self, leaf: Any, name: str) -> Any:
         if self.num_heads == 1:
             (tensor,) = leaf.tensors
@@ -298,6 +312,10 @@ class Multiplying:
             name += "_copy"
         self._taken.add(name)
         return name
+
+
+def _sublayers(layer: Any) -> list[Any]:
+    return sublayers(layer) if isinstance(layer, keras.layers.Layer) else []
 
 
 def _of_head(index: int, arguments: Any) -> Any:

@@ -5,12 +5,14 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_zigzag.mask_taker import HandOn
+
 Tensor = Any
 HEAD_AXIS = 1
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
-class HeadInput(keras.layers.Layer):
+class HeadInput(HandOn):
     """Passes the features of the trunk on to one head.
 
     Each head reads a tensor of its own, so that what is done to the features
@@ -19,17 +21,6 @@ class HeadInput(keras.layers.Layer):
     Args:
         **kwargs: Arguments of `keras.layers.Layer`.
     """
-
-    def __init__(self, **kwargs: Any):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-        self.autocast = False
-
-    def call(self, inputs: Tensor) -> Tensor:
-        return inputs
-
-    def compute_mask(self, inputs: Tensor, mask: Any = None) -> Any:
-        return mask
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -150,3 +141,16 @@ def _mean_of(regularizer: Any, num_heads: int) -> dict[str, Any]:
     return keras.saving.serialize_keras_object(
         MeanOverHeads(regularizer, num_heads)
     )
+
+
+def check_axis(output: Any, num_heads: int) -> None:
+    """Raises a `ValueError` unless the heads are on their axis."""
+    shape = tuple(output.shape)
+    if len(shape) <= HEAD_AXIS or shape[HEAD_AXIS] != num_heads:
+        raise ValueError(
+            f"A network of {num_heads} heads has them on the second axis of "
+            f"its outputs, (batch_size, {num_heads}, ...). "
+            f"Received: num_heads={num_heads} and an output of shape {shape}. "
+            "Stack the answers of the heads there, or make the network of a "
+            "base model of one head with `ZigZagModel.from_model`."
+        )

@@ -6,7 +6,12 @@ import keras
 
 from keras_zigzag.graphs import functional_view, is_graph_model, layers_in_order
 from keras_zigzag.heads.copies import HeadedModel, with_heads
-from keras_zigzag.heads.layers import HEAD_AXIS, StackHeads, TakeHead
+from keras_zigzag.heads.layers import (
+    HEAD_AXIS,
+    StackHeads,
+    TakeHead,
+    check_axis,
+)
 from keras_zigzag.heads.places import Flow
 from keras_zigzag.number_checks import checked_count, checked_seed
 from keras_zigzag.priors.prior import Prior
@@ -98,7 +103,7 @@ def one_head(network: Any, num_heads: int) -> Any:
         return network
     network = functional_view(network)
     for output in network.outputs:
-        _check_axis(output, num_heads)
+        check_axis(output, num_heads)
     take_head = TakeHead(dtype="float32", name="take_head")
     outputs = keras.tree.map_structure(
         lambda output: take_head(output, index=0), network.output
@@ -115,18 +120,6 @@ def _check_no_heads(network: keras.Model) -> None:
                 "second axis of its outputs. Received: num_heads=1. Say how "
                 "many there are."
             )
-
-
-def _check_axis(output: Any, num_heads: int) -> None:
-    shape = tuple(output.shape)
-    if len(shape) <= HEAD_AXIS or shape[HEAD_AXIS] != num_heads:
-        raise ValueError(
-            f"A network of {num_heads} heads has them on the second axis of "
-            f"its outputs, (batch_size, {num_heads}, ...). "
-            f"Received: num_heads={num_heads} and an output of shape {shape}. "
-            "Stack the answers of the heads there, or make the network of a "
-            "base model of one head with `ZigZagModel.from_model`."
-        )
 
 
 def _check_unused(**options: tuple[Any, Any]) -> None:

@@ -175,3 +175,14 @@ def test_a_metric_that_there_is_not():
         report["svhn_roc_auc"]
     assert report.get("svhn_roc_auc") is None
     assert "svhn_roc_auc" not in report
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_callback_takes_tensors(weighted):
+    model = kz.ZigZagModel.from_model(classifier(), task="classification")
+    model.compile("adam", "sparse_categorical_crossentropy")
+    x, y = images(4), np.array([0, 1, 2, 0, 1, -1 if weighted else 2])
+    data = [x, y, np.array([1.0, 1, 1, 1, 1, 0])][: 2 + weighted]
+    tensors = tuple(map(keras.ops.convert_to_tensor, data))
+    report = log_of(model, tensors, x, np.abs(y))
+    assert len(report.uncertainty) == 6 - weighted

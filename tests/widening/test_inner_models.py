@@ -3,8 +3,10 @@
 import keras
 import numpy as np
 import pytest
+from keras import ops
 
 import keras_zigzag as kz
+from tests.zigzag.toys import randomise
 
 layers = keras.layers
 pytestmark = [
@@ -92,9 +94,9 @@ def test_the_first_head_is_the_base_model(case, prior_at):
     model = kz.ZigZagModel.from_model(
         base, "classification", num_heads=3, prior_at=prior_at
     )
-    tensors = keras.tree.map_structure(keras.ops.convert_to_tensor, x)
+    tensors = keras.tree.map_structure(ops.convert_to_tensor, x)
     heads = model.network([tensors, model.prior.encode_blank(5)])
-    first = keras.ops.convert_to_numpy(heads)[:, 0]
+    first = ops.convert_to_numpy(heads)[:, 0]
     np.testing.assert_allclose(first, answers(base, x), atol=1e-6)
 
 
@@ -188,3 +190,77 @@ def test_a_list_is_no_name_of_a_layer():
     prior = kz.priors.ValuePrior(2)
     with pytest.raises(ValueError, match="`layer` must be the name"):
         kz.widen_model(base, prior, layer=["one"])
+
+
+def open_images():
+    """An inner model of any size, called on images of one size."""
+    body = keras.Sequential(
+        [
+            keras.Input((None, None, 3)),
+            layers.Conv2D(4, 3),
+            layers.GlobalAveragePooling2D(),
+        ]
+    )
+    inputs = keras.Input((8, 8, 3))
+    x = body(layers.Rescaling(2.0)(inputs))
+    base = keras.Model(inputs, layers.Dense(3, "softmax")(x))
+    return base, np.random.default_rng(0).normal(size=(5, 8, 8, 3))
+
+
+def open_images_at_once():
+    body = keras.Sequential(
+        [
+            keras.Input((None, None, 3)),
+            layers.Conv2D(4, 3),
+            layers.GlobalAveragePooling2D(),
+        ]
+    )
+    base = keras.Sequential(
+        [keras.Input((8, 8, 3)), body, layers.Dense(3, "softmax")]
+    )
+    return base, np.random.default_rng(0).normal(size=(5, 8, 8, 3))
+
+
+def open_steps():
+    body = keras.Sequential([keras.Input((None, 4)), layers.LSTM(5)])
+    inputs = keras.Input((6,), dtype="int32")
+    x = body(layers.Embedding(9, 4)(inputs))
+    base = keras.Model(inputs, layers.Dense(3, "softmax")(x))
+    return base, np.random.default_rng(0).integers(0, 9, (5, 6))
+
+
+@pytest.mark.parametrize("case", [open_images, open_images_at_once, open_steps])
+@pytest.mark.parametrize("num_heads", [1, 2])
+def test_an_inner_model_of_open_sizes(case, num_heads):
+    base, x = case()
+    model = kz.ZigZagModel.from_model(
+        base, "classification", num_heads=num_heads
+    )
+    randomise(model)
+    out = model.predict(x, verbose=0, batch_size=2)
+    assert np.isfinite(out["uncertainty"]).all()
+    assert (out["uncertainty"] > 0).all()
+    if num_heads == 1:
+        y = model.network(
+            [ops.convert_to_tensor(x), model.prior.encode_blank(5)]
+        )
+        np.testing.assert_allclose(
+            out["prediction"], ops.convert_to_numpy(y), rtol=1e-4, atol=1e-6
+        )
+
+
+def test_a_map_that_flat_features_answer():
+    """The prior of a map goes to a layer without places, in any batch."""
+    inputs = keras.Input((4, 4, 1))
+    x = layers.Dense(6, activation="relu")(layers.Flatten()(inputs))
+    base = keras.Model(inputs, layers.Reshape((4, 4, 1))(layers.Dense(16)(x)))
+    model = kz.ZigZagModel.from_model(base, "regression")
+    x = np.random.default_rng(0).normal(size=(11, 4, 4, 1)).astype("float32")
+    model.adapt(x)
+    model.compile("adam", "mse")
+    model.fit(x, x, batch_size=4, verbose=0)
+    out = model.predict(x, batch_size=4, verbose=0)
+    whole = model.predict_on_batch(x)
+    for name, values in whole.items():
+        np.testing.assert_allclose(out[name], values, rtol=1e-4, atol=1e-6)
+    assert (out["uncertainty"] > 0).all()

@@ -184,3 +184,22 @@ def test_an_export_of_a_subclassed_network_needs_a_signature(tmp_path):
     model.fit(x, y, verbose=0)
     with pytest.raises(ValueError, match="`input_signature`"):
         model.export(tmp_path / "artifact")
+
+
+@keras.saving.register_keras_serializable("tests")
+class FourHeads(TwoInputs):
+    """Of which nothing is known before it is called."""
+
+    def call(self, inputs, training=None):
+        one = super().call(inputs, training)
+        return ops.stack([one] * 4, axis=1)
+
+
+def test_a_subclassed_network_of_other_heads_is_refused():
+    prior = kz.priors.OneHotPrior(num_classes=3)
+    x, _ = class_data(16)
+    wrong = kz.ZigZagModel(FourHeads(), prior, num_heads=2)
+    with pytest.raises(ValueError, match="A network of 2 heads has them"):
+        wrong.predict(x, verbose=0)
+    right = kz.ZigZagModel(FourHeads(), prior, num_heads=4)
+    assert right.predict(x, verbose=0)["prediction"].shape == (16, 3)
