@@ -100,12 +100,15 @@ def standardized_inputs(model: keras.Model, inputs: Any) -> list[Any]:
 
 
 def input_like(tensor: keras.KerasTensor) -> keras.KerasTensor:
+    source = tensor._keras_history.operation
+    # Keras takes the product of a tensor and a number for sparse.
+    is_input = isinstance(source, keras.layers.InputLayer)
     return keras.Input(
         batch_shape=tensor.shape,
         dtype=tensor.dtype,
-        sparse=tensor.sparse,
+        sparse=is_input and tensor.sparse,
         name=tensor.name,
-        optional=getattr(tensor._keras_history.operation, "optional", False),
+        optional=getattr(source, "optional", False),
     )
 
 
