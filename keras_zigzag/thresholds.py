@@ -111,12 +111,17 @@ def _lowest(
     bounds = _bounds_of_false_alarms(len(scores), confidence)
     allowed = np.flatnonzero(bounds <= rate * (1 + 1e-12))
     if not allowed.size or not scores[allowed[0]] < np.inf:
+        needed = _samples_needed(rate, confidence)
+        num_finite = int(np.count_nonzero(np.isfinite(scores)))
+        is_few = num_finite < needed
+        why = "so few finite scores" if is_few else "so many not finite"
+        expected = f"{needed} or more" if is_few else "all but a few"
         raise ValueError(
             f"No finite threshold rejects at most {rate:.4g} of new samples "
-            f"with `confidence={confidence!r}` on so few finite scores. "
-            f"Expected: {_samples_needed(rate, confidence)} or more. Received: "
-            f"{np.count_nonzero(np.isfinite(scores))} of {len(scores)}. Pass "
-            "more samples, or let it reject more."
+            f"with `confidence={confidence!r}` on {why}. Expected: {expected}. "
+            f"Received: {num_finite} of {len(scores)} finite. Pass more "
+            "samples, or let it reject more; what is NaN because nothing is "
+            "there, as at padding, is to be left out."
         )
     place = int(allowed[0])
     accepted = int(np.searchsorted(scores, scores[place], side="right"))

@@ -165,3 +165,9 @@ def test_p_values_and_bounds_say_the_same(mean, binary):
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call(thresholds)
+
+
+def test_too_many_that_are_not_finite():
+    scores = np.where(np.arange(960) % 3 == 0, np.nan, np.arange(960))
+    with pytest.raises(ValueError, match="so many not finite.*640 of 960"):
+        thresholds.threshold_at_coverage(scores, 0.9, nan_policy="worst")
