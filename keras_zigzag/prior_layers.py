@@ -260,7 +260,25 @@ def nearest_places(given: Any, size: Any) -> Tensor:
         for one in (given, size)
     )
     places = ops.arange(size, dtype=dtype)
+    if keras.backend.backend() == "tensorflow":
+        return ops.cast(_quotients(places, given, size), "int32")
     return ops.cast(places * given // size, "int32")
+
+
+def _quotients(places: Tensor, given: Any, size: Any) -> Tensor:
+    """`places * given // size`, for LiteRT, which divides no int64.
+
+    A quotient of floats is one too large or too small at most, up to some
+    millions of places, and the products tell.
+    """
+    wanted = places * given
+    ratio = ops.cast(given, "float32") / ops.cast(size, "float32")
+    found = ops.cast(ops.floor(ops.cast(places, "float32") * ratio), "int64")
+    for _ in range(2):
+        found -= ops.cast(found * size > wanted, "int64")
+    for _ in range(2):
+        found += ops.cast((found + 1) * size <= wanted, "int64")
+    return found
 
 
 def split_axis(tensor: Tensor, axis: int, groups: int) -> Tensor:
