@@ -127,7 +127,7 @@ class UncertaintyEvaluation(keras.callbacks.Callback):
         self._warned_of = set()
         # It would fail after every epoch in the same way.
         check_model(self.model)
-        self._evaluation.check_targets(self.model, "id_data")
+        self._evaluation.check_targets(self.model)
         self._check_names(self._evaluation.names(self.model))
         move_to_front(self)
 

@@ -86,9 +86,7 @@ def checked_data(check: Callable[[Any], None], x: Any, y: Any = None) -> Any:
     return x
 
 
-def checked_validation(
-    check: Callable[[Any], None], data: Any, name: str = "validation_data"
-) -> Any:
+def checked_validation(check: Callable[[Any], None], data: Any) -> Any:
     """As `checked_data`, for `validation_data`: `(x, y)` or a data set."""
     if data is None:
         return None
@@ -98,7 +96,7 @@ def checked_validation(
             return data
         return checked_data(check, data)
     except ValueError as error:
-        raise ValueError(f"In `{name}`: {error}") from error
+        raise ValueError(f"In `validation_data`: {error}") from error
 
 
 def batches_of(data: Any) -> Iterator[Any]:

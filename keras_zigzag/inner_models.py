@@ -73,11 +73,15 @@ def enter_inner(tensor: Tensor, known: Tensor, mask: Tensor = None) -> Tensor:
     return layer(tensor if mask is None else [tensor, mask])
 
 
+def call_layer(layer: Any, *args: Any, **kwargs: Any) -> Any:
+    return layer(*args, **kwargs)
+
+
 def run_inner(
     model: Any,
     args: tuple,
     kwargs: dict[str, Any],
-    call: Callable[..., Any],
+    call: Callable[..., Any] = call_layer,
     enter: Callable[[Any, Any, Any], Any] | None = enter_inner,
 ) -> Any:
     """Goes through the graph of an inner model as a call of it does.
@@ -87,6 +91,8 @@ def run_inner(
         args: Positional arguments of the call.
         kwargs: The others.
         call: Function of `(layer, *args, **kwargs)`, see `run_graph`.
+            Defaults to what calls the layer, so that the graph of the model
+            joins the outer one.
         enter: What makes inputs of the model of those of the call, see
             `enter_inner`, or `None` if they are no tensors.
 
@@ -114,8 +120,10 @@ def run_inner(
 
 def in_their_places(model: keras.Model, inputs: Any) -> Any:
     """Inputs that are given by name in the structure of the model's own."""
+    if not isinstance(inputs, dict):
+        return inputs
     view = functional_view(model)
-    if not isinstance(inputs, dict) or isinstance(view.input, dict):
+    if isinstance(view.input, dict):
         return inputs
     found = [inputs[tensor.name] for tensor in view.inputs]
     return found if isinstance(view.input, (list, tuple)) else found[0]

@@ -5,8 +5,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_zigzag.graphs import sublayers
+
 Tensor = Any
-TAKE_MASKS_OFF = (keras.layers.MultiHeadAttention,)
 
 
 @keras.saving.register_keras_serializable(package="keras_zigzag")
@@ -52,6 +53,14 @@ class HandOn(keras.layers.Layer):
 
     def compute_mask(self, inputs: Tensor, mask: Any = None) -> Any:
         return mask
+
+
+def takes_masks_off(layer: Any) -> bool:
+    """Whether a layer, or one in it, takes masks off what it reads."""
+    return isinstance(layer, keras.layers.Layer) and any(
+        isinstance(one, keras.layers.MultiHeadAttention)
+        for one in sublayers(layer)
+    )
 
 
 class MaskTaker:

@@ -4,8 +4,8 @@ from typing import Any
 
 import keras
 
-from keras_zigzag.graphs import input_like, keras_tensors, sublayers
-from keras_zigzag.mask_taker import TAKE_MASKS_OFF, HandOn
+from keras_zigzag.graphs import input_like, keras_tensors
+from keras_zigzag.mask_taker import HandOn, takes_masks_off
 from keras_zigzag.of_keras import is_of_keras
 from keras_zigzag.prior_layers import RowsAgain
 from keras_zigzag.rewriting import call_again
@@ -32,9 +32,7 @@ class SplitNetwork:
         self._again = RowsAgain()
         self._hand_on = HandOn(dtype="float32")
         self._has_samples = self._of_samples()
-        self._has_attention = any(
-            isinstance(layer, TAKE_MASKS_OFF) for layer in sublayers(network)
-        )
+        self._has_attention = takes_masks_off(network)
 
     def trunk(self, inputs: Any, training: bool | None = None) -> Any:
         """What all passes share; hand it to `head`."""

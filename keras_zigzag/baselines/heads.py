@@ -15,7 +15,6 @@ from keras_zigzag.baselines.mean_over_places import MeanOverPlaces
 from keras_zigzag.baselines.opened_ends import (
     names_in,
     open_end,
-    run_opened,
     source,
     unused_name,
 )
@@ -24,6 +23,7 @@ from keras_zigzag.graphs import (
     is_graph_model,
     sublayers,
 )
+from keras_zigzag.inner_models import run_inner
 
 Tensor = Any
 
@@ -219,7 +219,7 @@ def _opened(tensor: Tensor, runs: dict[int, list[Tensor]]) -> Tensor:
     layer, node = source(tensor)
     if id(node) not in runs:
         arguments = node.arguments
-        outputs = run_opened(layer, arguments.args, arguments.kwargs)
+        outputs = run_inner(layer, arguments.args, arguments.kwargs)
         runs[id(node)] = keras.tree.flatten(outputs)
     return runs[id(node)][tensor._keras_history.tensor_index]
 

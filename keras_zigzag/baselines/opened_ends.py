@@ -75,20 +75,11 @@ def _with_opened(
 
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         if any(layer is one for one in inner):
-            return run_opened(layer, args, kwargs)
+            return run_inner(layer, args, kwargs)
         return layer(*args, **kwargs)
 
     outputs = run_graph(model, model.input, call)
     return keras.Model(model.input, outputs, name=model.name)
-
-
-def run_opened(model: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Calls a model layer by layer, so that its graph joins the outer one."""
-
-    def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
-        return layer(*args, **kwargs)
-
-    return run_inner(model, args, kwargs, call)
 
 
 def _make_names_differ(

@@ -16,7 +16,7 @@ class ChosenOutput:
 
     Args:
         output: Key, index or name of the output, or `None` if there is one.
-        names: List of strings, the names of outputs that are a list, where
+        names: Tuple of strings, the names of outputs that are a list, where
             they are known.
     """
 
@@ -59,7 +59,7 @@ class ChosenOutput:
         if self.output is None:
             return keys[0] if len(keys) == 1 else None
         if self.output in keys:
-            return self.output
+            return keys[keys.index(self.output)]
         if self.output in self.names:
             return self.names.index(self.output)
         return dict(enumerate(self.names)).get(self.output)

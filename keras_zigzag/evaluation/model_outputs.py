@@ -50,13 +50,13 @@ def check_model(model: Any) -> None:
         model.check_uncertainty()
 
 
-def output_prior(model: Any, output: Any) -> Any:
+def output_prior(model: Any, chosen: ChosenOutput) -> Any:
     """The prior of the output, `None` of a model that has none.
 
     Raises:
         ValueError: If one of several outputs must be chosen.
     """
-    chosen, prior = chosen_output(model, output), prior_of(model)
+    prior = prior_of(model)
     if prior is None:
         # An ordinary model, whose outputs may be known all the same.
         chosen.of(getattr(model, "output", None))
@@ -77,8 +77,9 @@ def answers_of(
     other methods know of the answers, and from the loss that the model was
     compiled with.
     """
-    prior = output_prior(model, output)
-    loss = chosen_output(model, output).of_losses(getattr(model, "loss", None))
+    chosen = chosen_output(model, output)
+    prior = output_prior(model, chosen)
+    loss = chosen.of_losses(getattr(model, "loss", None))
     if task is None:
         task = _task(prior, loss)
     if from_logits is None:
@@ -95,7 +96,7 @@ def reader_of(
 ) -> "OutputReader":
     """What reads the outputs of this model."""
     chosen = chosen_output(model, output)
-    rank = getattr(output_prior(model, output), "output_rank", None)
+    rank = getattr(output_prior(model, chosen), "output_rank", None)
     outputs = getattr(model, "output", None)
     if rank is None and outputs is not None:
         rank = len(answer_shape(chosen.of(outputs), model.inputs))

@@ -191,16 +191,16 @@ class Evaluation:
         """The metrics that a report on this model may hold."""
         return known_names(self.ood_batches, self._answers(model).task)
 
-    def check_targets(self, model: Any, name: str) -> None:
+    def check_targets(self, model: Any) -> None:
         """Raises a `ValueError` for targets that the prior does not know.
 
         Of data sets nothing is known before they are read.
         """
-        prior = output_prior(model, self.output)
+        chosen = chosen_output(model, self.output)
+        prior = output_prior(model, chosen)
         if prior is None or self.id_batches.arrays is None:
             return
         _, y, weight = self.id_batches.arrays
-        chosen = chosen_output(model, self.output)
         targets, weight = host_arrays([chosen.of(y), chosen.of(weight)])
         targets = targets_that_count(targets, weight)
         if targets is None:
@@ -208,7 +208,7 @@ class Evaluation:
         try:
             prior.check_values(targets, self._answers(model).ignore_class)
         except ValueError as error:
-            raise ValueError(f"In `{name}`: {error}") from error
+            raise ValueError(f"In `id_data`: {error}") from error
 
     def _answers(self, model: Any) -> Answers:
         return answers_of(

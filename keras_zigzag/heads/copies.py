@@ -11,7 +11,6 @@ from keras_zigzag.graphs import (
     is_graph_model,
     layers_in_order,
     run_graph,
-    sublayers,
 )
 from keras_zigzag.heads.layers import (
     HeadInput,
@@ -21,7 +20,7 @@ from keras_zigzag.heads.layers import (
 from keras_zigzag.heads.places import Flow, head_starts
 from keras_zigzag.heads.weights import HeadWeights, start_alike
 from keras_zigzag.inner_models import enter_inner, run_inner
-from keras_zigzag.mask_taker import TAKE_MASKS_OFF, HandOn
+from keras_zigzag.mask_taker import HandOn, takes_masks_off
 from keras_zigzag.seeding import unseeded
 
 
@@ -167,7 +166,7 @@ class Multiplying:
             return self._unfolded(layer, args, kwargs)
         if not inside:
             return self._called(layer, None, args, kwargs)
-        if any(isinstance(one, TAKE_MASKS_OFF) for one in _sublayers(layer)):
+        if takes_masks_off(layer):
             args, kwargs = keras.tree.map_structure(
                 self._handed_on, (args, kwargs)
             )
@@ -184,9 +183,7 @@ class Multiplying:
     ) -> Any:
         """The outputs of the copy of a layer for a head, or for the trunk."""
         is_op = not isinstance(layer, keras.layers.Layer)
-        if is_op or id(layer) in self._outside:
-            index = None
-        if index is None:
+        if is_op or index is None or id(layer) in self._outside:
             return self._called_once(layer, args, kwargs)
         if (id(layer), index) in self._copies:
             return self._copies[id(layer), index][1](*args, **kwargs)
@@ -312,10 +309,6 @@ class Multiplying:
             name += "_copy"
         self._taken.add(name)
         return name
-
-
-def _sublayers(layer: Any) -> list[Any]:
-    return sublayers(layer) if isinstance(layer, keras.layers.Layer) else []
 
 
 def _of_head(index: int, arguments: Any) -> Any:

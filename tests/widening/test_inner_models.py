@@ -192,31 +192,27 @@ def test_a_list_is_no_name_of_a_layer():
         kz.widen_model(base, prior, layer=["one"])
 
 
-def open_images():
-    """An inner model of any size, called on images of one size."""
-    body = keras.Sequential(
+def of_any_size():
+    return keras.Sequential(
         [
             keras.Input((None, None, 3)),
             layers.Conv2D(4, 3),
             layers.GlobalAveragePooling2D(),
         ]
     )
+
+
+def open_images():
+    """An inner model of any size, called on images of one size."""
     inputs = keras.Input((8, 8, 3))
-    x = body(layers.Rescaling(2.0)(inputs))
+    x = of_any_size()(layers.Rescaling(2.0)(inputs))
     base = keras.Model(inputs, layers.Dense(3, "softmax")(x))
     return base, np.random.default_rng(0).normal(size=(5, 8, 8, 3))
 
 
 def open_images_at_once():
-    body = keras.Sequential(
-        [
-            keras.Input((None, None, 3)),
-            layers.Conv2D(4, 3),
-            layers.GlobalAveragePooling2D(),
-        ]
-    )
     base = keras.Sequential(
-        [keras.Input((8, 8, 3)), body, layers.Dense(3, "softmax")]
+        [keras.Input((8, 8, 3)), of_any_size(), layers.Dense(3, "softmax")]
     )
     return base, np.random.default_rng(0).normal(size=(5, 8, 8, 3))
 
